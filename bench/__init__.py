@@ -1,0 +1,1 @@
+"""The kernel suite and what is measured on it."""
