@@ -1,0 +1,319 @@
+"""Parameters of a kernel as its source declares them, and the checks that NumPy arguments must pass to be used."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    StringAttr,
+)
+from xdsl.ir import Attribute, BlockArgument
+
+from tapeflow.analysis.source_names import source_name
+from tapeflow.errors import TapeflowError
+
+Array = NDArray[Any]
+
+
+class ArgumentError(TapeflowError, ValueError):
+    """An argument of a call that does not fit the kernel's parameters; nothing has been computed or changed."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel.
+
+    Attributes:
+        name: as in the source.
+        type: of the scalar, or of the array's elements.
+        extents: of an array, one a dimension: a number, the name of the parameter that holds it, or None where the
+            source does not say; None for a scalar.
+        location: in the source.
+    """
+
+    name: str
+    type: Attribute
+    extents: tuple[int | str | None, ...] | None
+    location: LocationAttr
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the parameter is an array."""
+        return self.extents is not None
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is, or has, floating-point numbers: what can be differentiated."""
+        return isinstance(self.type, AnyFloat)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the scalar or of the elements."""
+        return numpy_type(self.type)
+
+    def __str__(self) -> str:
+        shape = "".join(f"[{'' if extent is None else extent}]" for extent in self.extents or ())
+        return f"{self.dtype} {self.name}{shape}"
+
+
+def numpy_type(scalar: Attribute) -> np.dtype[Any]:
+    """The NumPy type of a scalar type of the IR.
+
+    Raises:
+        TapeflowError: C has no such type.
+    """
+    match scalar:
+        case IndexType():
+            return np.dtype(np.int64)
+        case IntegerType() if scalar.width.data == 1:
+            return np.dtype(np.bool_)
+        case IntegerType() if scalar.width.data in (8, 16, 32, 64):
+            return np.dtype(f"int{scalar.width.data}")
+        case _ if isinstance(scalar, AnyFloat) and scalar.bitwidth in (32, 64):
+            return np.dtype(f"float{scalar.bitwidth}")
+        case _:
+            raise TapeflowError(
+                f"parameters of type {scalar} are not supported", hint="use f32, f64, or an integer type"
+            )
+
+
+def parameters_of(function: func.FuncOp) -> tuple[Parameter, ...]:
+    """The parameters of `function` in order; those without a name in the source are called arg0, arg1, ..."""
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    return tuple(
+        _parameter(argument, attributes[argument.index].data if attributes else {}) for argument in function.args
+    )
+
+
+def _parameter(argument: BlockArgument, attributes: Mapping[str, Attribute]) -> Parameter:
+    declared = attributes.get("tapeflow.name")
+    name = declared.data if isinstance(declared, StringAttr) else source_name(argument) or f"arg{argument.index}"
+    argument_type: Attribute = argument.type
+    if not isinstance(argument_type, MemRefType):
+        return Parameter(name, argument_type, None, argument.location)
+    memref = cast(MemRefType[Attribute], argument_type)
+    extents: list[int | str | None] = [None if extent < 0 else extent for extent in memref.get_shape()]
+    if isinstance(spelled := attributes.get("tapeflow.extents"), ArrayAttr):
+        for dimension, extent in enumerate(cast(ArrayAttr[StringAttr], spelled)):
+            if extent.data:
+                extents[dimension] = int(extent.data) if extent.data.isdecimal() else extent.data
+    return Parameter(name, memref.element_type, tuple(extents), argument.location)
+
+
+def argument_attributes(function: func.FuncOp, index: int) -> Mapping[str, Attribute]:
+    """The attributes of one argument of `function`; empty when it has none."""
+    if function.arg_attrs is None:
+        return {}
+    attributes: DictionaryAttr = function.arg_attrs.data[index]
+    return attributes.data
+
+
+@dataclass(frozen=True)
+class BoundArray:
+    """An array argument that passed its checks.
+
+    Attributes:
+        given: the caller's array.
+        used: the same elements, C-contiguous and aligned: `given` itself where it is that already.
+        written: whether the kernel writes it.
+    """
+
+    given: Array
+    used: Array
+    written: bool
+
+    def write_back(self) -> None:
+        """Give the caller what the kernel wrote, where it worked on a copy."""
+        if self.written and self.used is not self.given:
+            self.given[...] = self.used
+
+
+Bound = BoundArray | int | float | bool
+
+
+def bind(
+    parameters: Sequence[Parameter], written: Sequence[bool], arguments: Sequence[Any], function: str
+) -> list[Bound]:
+    """Check `arguments` against `parameters` and return them in the form that C takes.
+
+    Args:
+        parameters: in source order.
+        written: for each parameter, whether the kernel writes that array.
+        arguments: Python numbers and NumPy arrays.
+        function: the kernel's name, for messages.
+
+    Raises:
+        ArgumentError: the number of arguments, a type, a shape, overlap, or a read-only array that is written.
+    """
+    if len(arguments) != len(parameters):
+        signature = ", ".join(str(parameter) for parameter in parameters)
+        raise ArgumentError(f"{function}({signature}) takes {len(parameters)} arguments, got {len(arguments)}")
+    bound = [
+        _bind_array(parameter, writes, argument) if parameter.is_array else bind_scalar(parameter, argument)
+        for parameter, writes, argument in zip(parameters, written, arguments, strict=True)
+    ]
+    values = {parameter.name: value for parameter, value in zip(parameters, bound, strict=True)}
+    for parameter, value in zip(parameters, bound, strict=True):
+        if isinstance(value, BoundArray):
+            _check_shape(parameter, value.given, values)
+    _check_overlap([(p, v.given) for p, v in zip(parameters, bound, strict=True) if isinstance(v, BoundArray)])
+    return bound
+
+
+def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
+    """`argument` as the Python number that `parameter` takes.
+
+    Raises:
+        ArgumentError: it is of another kind, or out of the parameter's range.
+    """
+
+    def refuse(reason: str) -> ArgumentError:
+        return ArgumentError(f"{parameter.name}: {reason}", location=parameter.location)
+
+    dtype = parameter.dtype
+    if dtype.kind == "f":
+        if isinstance(argument, (str, bytes)) or np.ndim(argument) or np.iscomplexobj(argument):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
+        try:
+            return float(argument)
+        except (TypeError, ValueError):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
+    if dtype.kind == "b":
+        if not isinstance(argument, (bool, np.bool_)):
+            raise refuse(f"expected True or False, got {_described(argument)}")
+        return bool(cast(Any, argument))
+    try:
+        integer = operator.index(argument)
+    except TypeError:
+        raise refuse(f"expected an integer ({dtype}), got {_described(argument)}") from None
+    limits = np.iinfo(dtype)
+    if not limits.min <= integer <= limits.max:
+        raise refuse(f"{integer} does not fit {dtype}")
+    return integer
+
+
+def check_array(parameter: Parameter, argument: Any, role: str) -> Array:
+    """`argument`, if it is an array of the elements and the number of dimensions of `parameter`.
+
+    Args:
+        parameter: whose elements and dimensions it must have.
+        argument: what the caller gave.
+        role: what to call it in messages.
+
+    Raises:
+        ArgumentError: it is not.
+    """
+    dtype, rank = parameter.dtype, len(parameter.extents or ())
+    if not isinstance(argument, np.ndarray):
+        raise ArgumentError(
+            f"{role}: expected a NumPy array of {dtype} with {rank} dimension{'s' * (rank != 1)}, "
+            f"got {_described(argument)}",
+            location=parameter.location,
+        )
+    array = cast(Array, argument)
+    if array.dtype != dtype:
+        raise ArgumentError(
+            f"{role}: expected elements of {dtype}, got {array.dtype}",
+            location=parameter.location,
+            hint=f"convert it with .astype(numpy.{dtype})",
+        )
+    if array.ndim != rank:
+        raise ArgumentError(
+            f"{role}: expected {rank} dimension{'s' * (rank != 1)}, got shape {array.shape}",
+            location=parameter.location,
+        )
+    return array
+
+
+def contiguous(array: Array) -> Array:
+    """`array`, or a copy of it where its elements do not lie side by side, aligned, in C order."""
+    return np.require(array, requirements=["C", "A"])
+
+
+def _bind_array(parameter: Parameter, written: bool, argument: Any) -> BoundArray:
+    array = check_array(parameter, argument, parameter.name)
+    if written and not array.flags.writeable:
+        raise ArgumentError(
+            f"{parameter.name}: the kernel writes this array, but it is read-only",
+            location=parameter.location,
+            hint=f"pass a copy: {parameter.name}.copy()",
+        )
+    if written and overlaps_itself(array):
+        raise ArgumentError(
+            f"{parameter.name}: the kernel writes this array, but several of its elements share memory",
+            location=parameter.location,
+            hint=f"pass a copy: {parameter.name}.copy()",
+        )
+    return BoundArray(array, contiguous(array), written)
+
+
+def overlaps_itself(array: Array) -> bool:
+    """Whether two elements of `array` may share memory, as after broadcasting or in a sliding window."""
+    if array.size == 0:
+        return False
+    span = array.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < span:
+            return True
+        span = stride * (extent - 1) + span
+    return False
+
+
+def _check_shape(parameter: Parameter, array: Array, values: Mapping[str, Bound]) -> None:
+    """Compare the shape of `array` with the declared extents, which are known now that the integers are."""
+    assert parameter.extents is not None
+    expected: list[int] = []
+    for extent, actual in zip(parameter.extents, array.shape, strict=True):
+        value = values.get(extent) if isinstance(extent, str) else extent
+        # An extent below 0 is an empty array to the loops over it.
+        expected.append(max(value, 0) if isinstance(value, int) else actual)
+    if tuple(expected) != array.shape:
+        declared = ", ".join("any" if extent is None else str(extent) for extent in parameter.extents)
+        comma = "," * (len(expected) == 1)
+        raise ArgumentError(
+            f"{parameter.name}: expected shape ({declared}{comma}) = {tuple(expected)}, got {array.shape}",
+            location=parameter.location,
+        )
+
+
+def _check_overlap(arrays: Sequence[tuple[Parameter, Array]]) -> None:
+    for index, (parameter, array) in enumerate(arrays):
+        for earlier, other in arrays[:index]:
+            if shares_memory(array, other):
+                raise ArgumentError(
+                    f"{earlier.name} and {parameter.name} share memory: a kernel's arrays must not overlap",
+                    location=parameter.location,
+                    hint=f"pass a copy of one of them: {parameter.name}.copy()",
+                )
+
+
+def shares_memory(a: Array, b: Array) -> bool:
+    """Whether `a` and `b` overlap; arrays too intricate to tell count as overlapping."""
+    try:
+        # The stubs know only the two special values of max_work.
+        return np.shares_memory(a, b, max_work=cast(Any, 1_000_000))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _described(argument: Any) -> str:
+    """What the caller gave, in a few words."""
+    if isinstance(argument, np.ndarray):
+        array = cast(Array, argument)
+        return f"an array of {array.dtype} and shape {array.shape}"
+    if isinstance(argument, (bool, int, float, complex, str)):
+        return f"{type(argument).__name__} {argument!r}"
+    return type(argument).__name__
