@@ -1,0 +1,1 @@
+"""Pure questions about IR; nothing here rewrites."""

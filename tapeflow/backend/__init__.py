@@ -1,0 +1,1 @@
+"""Core IR and the Tapeflow dialects to C, and C to running code."""

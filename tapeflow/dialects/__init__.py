@@ -1,0 +1,1 @@
+"""The dialects ad, tape, spad and stream: the words of the IR."""

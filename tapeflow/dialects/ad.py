@@ -1,0 +1,227 @@
+"""The ad dialect: what is differentiated.
+
+A request asks for the derivative of a function with respect to the arguments and results it marks `active`; the pass
+`ad-differentiate` replaces it with the function it names. `ad.accumulate` is the one op of reverse mode that core IR
+lacks: it adds to an element of a shadow.
+
+```mlir
+ad.vjp @f_grad of @f (const, active) -> (active)
+func.func @f(%n: i32, %x: memref<?xf64>) -> f64 { ... }
+```
+
+becomes
+
+```mlir
+func.func @f_grad(%n: i32, %x: memref<?xf64>, %s_b: f64, %x_b: memref<?xf64>) -> f64 {
+  ...
+  ad.accumulate %v_b into %x_b[%i] : memref<?xf64>
+```
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    FlatSymbolRefAttrConstr,
+    IndexType,
+    MemRefType,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Dialect, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParamAttrConstraint,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    EffectInstance,
+    MemoryEffect,
+    MemoryEffectKind,
+    SymbolOpInterface,
+    SymbolTable,
+    SymbolUserOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+
+class Activity(StrEnum):
+    """Whether an argument or result of a request takes part in the derivative."""
+
+    CONST = "const"
+    """Held fixed: no adjoint, no tangent."""
+
+    ACTIVE = "active"
+    """Differentiated: a float or an array of floats."""
+
+
+@irdl_attr_definition
+class ActivityAttr(EnumAttribute[Activity], SpacedOpaqueSyntaxAttribute):
+    """`const` or `active`."""
+
+    name = "ad.activity"
+
+
+ActivityArray = ArrayAttr[ActivityAttr]
+
+
+def can_be_active(type_: Attribute) -> bool:
+    """Whether a value of `type_` can have a derivative: a float, or an array of floats."""
+    if isinstance(type_, MemRefType):
+        return isinstance(cast(MemRefType[Attribute], type_).element_type, AnyFloat)
+    return isinstance(type_, AnyFloat)
+
+
+class RequestNamesAFunction(SymbolUserOpInterface):
+    """The primal of a request is a function of the module, and the request fits its signature."""
+
+    def verify(self, op: Operation) -> None:
+        """Check the primal's existence, the number of marks, and that only floats are marked active."""
+        assert isinstance(op, DerivativeRequest)
+        primal = SymbolTable.lookup_symbol(op, op.primal)
+        if not isinstance(primal, func.FuncOp):
+            raise VerifyException(
+                f"'{op.name}' of @{op.primal.string_value()}: there is no such function in this module"
+            )
+        signature = primal.function_type
+        _verify_marks("argument", op.arguments, signature.inputs.data)
+        _verify_marks("result", op.results_, signature.outputs.data)
+
+
+def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute]) -> None:
+    if len(marks) != len(types):
+        raise VerifyException(f"the primal has {len(types)} {what}s, but {len(marks)} are marked")
+    for position, (mark, type_) in enumerate(zip(marks, types, strict=True)):
+        if mark.data is Activity.ACTIVE and not can_be_active(type_):
+            raise VerifyException(f"{what} {position} is marked active, but {type_} has no derivative; mark it const")
+
+
+class DerivativeRequest(IRDLOperation, ABC):
+    """A request: differentiate `primal`, call the result `sym_name`."""
+
+    sym_name = prop_def(SymbolNameConstraint())
+    primal = prop_def(FlatSymbolRefAttrConstr)
+    arguments = prop_def(ActivityArray)
+    results_ = prop_def(ActivityArray, prop_name="results")
+
+    traits = traits_def(SymbolOpInterface(), RequestNamesAFunction())
+
+    def __init__(self, name: str, primal: str, arguments: Sequence[Activity], results: Sequence[Activity]):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "primal": SymbolRefAttr(primal),
+                "arguments": ArrayAttr(ActivityAttr(mark) for mark in arguments),
+                "results": ArrayAttr(ActivityAttr(mark) for mark in results),
+            }
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print `@f_grad of @f (const, active) -> (active)`."""
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string(" of ")
+        printer.print_attribute(self.primal)
+        printer.print_string(" ")
+        _print_marks(printer, self.arguments)
+        printer.print_string(" -> ")
+        _print_marks(printer, self.results_)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DerivativeRequest:
+        """Parse `@f_grad of @f (const, active) -> (active)`."""
+        name = parser.parse_symbol_name()
+        parser.parse_keyword("of")
+        primal = parser.parse_symbol_name()
+        arguments = _parse_marks(parser)
+        parser.parse_punctuation("->")
+        results = _parse_marks(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        request = cls(name.data, primal.data, arguments, results)
+        if attributes is not None:
+            request.attributes |= attributes.data
+        return request
+
+
+def _print_marks(printer: Printer, marks: ActivityArray) -> None:
+    with printer.in_parens():
+        printer.print_list(marks, lambda mark: printer.print_string(mark.data.value))
+
+
+def _parse_marks(parser: Parser) -> list[Activity]:
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parser.parse_str_enum(Activity), " in activity marks"
+    )
+
+
+@irdl_op_definition
+class VjpOp(DerivativeRequest):
+    """Ask for the reverse-mode derivative (vector-Jacobian product) of `primal`."""
+
+    name = "ad.vjp"
+
+
+@irdl_op_definition
+class JvpOp(DerivativeRequest):
+    """Ask for the forward-mode derivative (Jacobian-vector product) of `primal`."""
+
+    name = "ad.jvp"
+
+
+class UpdatesMemory(MemoryEffect):
+    """The op reads and writes the array among its operands."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        """READ and WRITE on the array."""
+        assert isinstance(op, AccumulateOp)
+        return {EffectInstance(kind, op.memref) for kind in (MemoryEffectKind.READ, MemoryEffectKind.WRITE)}
+
+
+@irdl_op_definition
+class AccumulateOp(IRDLOperation):
+    """Add `value` to one element of the shadow `memref`."""
+
+    name = "ad.accumulate"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    value = operand_def(T)
+    memref = operand_def(ParamAttrConstraint(MemRefType, (AnyAttr(), T, AnyAttr(), AnyAttr())))
+    indices = var_operand_def(IndexType)
+
+    traits = traits_def(UpdatesMemory())
+    assembly_format = "$value `into` $memref `[` $indices `]` attr-dict `:` type($memref)"
+
+    def __init__(self, value: SSAValue, memref: SSAValue, indices: Sequence[SSAValue]):
+        super().__init__(operands=[value, memref, indices])
+
+    def verify_(self) -> None:
+        """An index for each dimension, and something that can be added to."""
+        rank = cast(MemRefType[Attribute], self.memref.type).get_num_dims()
+        if len(self.indices) != rank:
+            raise VerifyException(f"the shadow has rank {rank}, but {len(self.indices)} indices are given")
+        if not isinstance(self.value.type, AnyFloat):
+            raise VerifyException(f"only floats accumulate, not {self.value.type}")
+
+
+AD = Dialect("ad", [VjpOp, JvpOp, AccumulateOp], [ActivityAttr])

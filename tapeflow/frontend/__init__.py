@@ -1,0 +1,1 @@
+"""Frontends: source code to core IR."""

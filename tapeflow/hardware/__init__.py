@@ -1,0 +1,1 @@
+"""The hardware model's configuration, tables and reports."""

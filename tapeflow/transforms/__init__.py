@@ -1,0 +1,1 @@
+"""The passes, one a file, named as the pass."""
