@@ -1,0 +1,270 @@
+/* The machine that generated C runs on: the model half of every macro of tapeflow_rt.h.
+ *
+ * The program computes its values as it always does; beside that each macro drives a datapath with a static schedule, a
+ * cache, a scratchpad with a DMA engine, and DRAM. What comes out are integers (TF_COUNTERS); Python turns them into
+ * seconds, joules and bytes. See docs/model.md.
+ *
+ * Included by tapeflow_rt.h when TF_MODEL is defined. Two generated headers give the machine and the schedule:
+ * "tf_machine.h" (tapeflow.hardware) and TF_SCHEDULE (tapeflow.backend.schedule_header). The including file defines
+ * `tf_tape` with the fields `model` and `error`, and `tf_take(tf, bytes)`, which carves the arena.
+ */
+#ifndef TAPEFLOW_MODEL_H
+#define TAPEFLOW_MODEL_H
+
+#include "tapeflow_model_state.h"
+
+#define TF_OUT_OF_MEMORY "out of memory"
+
+TF_HOT struct tf_model *tf_m(tf_tape *tf)
+{
+    return (struct tf_model *)tf->model;
+}
+
+#include "tapeflow_model_clock.h"
+
+#include "tapeflow_model_dram.h"
+
+#include "tapeflow_model_cache.h"
+
+#include "tapeflow_model_memory.h"
+
+#include "tapeflow_model_spad.h"
+
+/* ---- a call: cold start, end, counters ---- */
+
+static TF_COLD void tf_m_free_blocks(struct tf_model *m)
+{
+    while (m->blocks != NULL) {
+        tf_block *block = m->blocks;
+        m->blocks = block->next;
+        free(block);
+    }
+}
+
+static TF_COLD void tf_m_delete(tf_tape *tf)
+{
+    struct tf_model *m = tf_m(tf);
+    if (m == NULL) return;
+    tf_m_free_blocks(m);
+    free(m->spad);
+    free(m);
+    tf->model = NULL;
+}
+
+/* Cold start: empty cache and scratchpad, all banks idle, counters and clock at 0. False when there is no memory. */
+static TF_COLD bool tf_m_reset(tf_tape *tf)
+{
+    struct tf_model *m = tf_m(tf);
+    if (m == NULL) {
+        m = (struct tf_model *)calloc(1, sizeof *m);
+        if (m == NULL) return false;
+        m->spad = (unsigned char *)malloc(TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
+        tf->model = m;
+        if (m->spad == NULL) {
+            tf_m_delete(tf);
+            return false;
+        }
+    }
+    unsigned char *spad = m->spad;
+    tf_m_free_blocks(m);
+    memset(m, 0, sizeof *m);
+    m->spad = spad;
+    memset(spad, TF_POISON, TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
+    for (size_t k = 0; k < sizeof m->ways / sizeof m->ways[0]; k++) m->ways[k].key = TF_NO_LINE;
+    m->array_end = TF_ARRAY_SPACE;
+    m->tape_end = TF_TAPE_SPACE;
+    return true;
+}
+
+/* The end of a call: dirty lines go to DRAM, and the clock stops when the last write is there. */
+static TF_COLD void tf_m_finish(tf_tape *tf)
+{
+    struct tf_model *m = tf_m(tf);
+    const uint64_t now = tf_m_now_after_all(m);
+    if (m->tape_bytes > m->count.tape_bytes_peak) m->count.tape_bytes_peak = m->tape_bytes;
+    tf_m_cache_flush(m, now);
+    m->count.cycles = m->last_write > now ? m->last_write : now;
+    m->count.stall_flush += m->count.cycles - now;
+    if (tf->error == NULL && m->count.tape_bytes_pushed != m->count.tape_bytes_popped + m->tape_bytes)
+        tf_m_fail(tf, "model: bytes pushed are not bytes popped and bytes resident");
+}
+
+#ifdef TF_MODEL_EXPORTS
+/* What Python calls; defined in one translation unit of the shared library. */
+bool tf_model_reset(tf_tape *tf);
+void tf_model_finish(tf_tape *tf);
+const char *const *tf_counter_names(void);
+size_t tf_counter_count(void);
+const uint64_t *tf_counters(tf_tape *tf);
+const uint64_t *tf_executions(tf_tape *tf);
+size_t tf_line_count(void);
+
+bool tf_model_reset(tf_tape *tf)
+{
+    return tf_m_reset(tf);
+}
+
+void tf_model_finish(tf_tape *tf)
+{
+    tf_m_finish(tf);
+}
+
+const char *const *tf_counter_names(void)
+{
+    static const char *const names[] = {
+#define TF_COUNTER_NAME(name) #name,
+        TF_COUNTERS(TF_COUNTER_NAME)
+#undef TF_COUNTER_NAME
+            NULL};
+    return names;
+}
+
+size_t tf_counter_count(void)
+{
+    return sizeof(tf_counter_set) / sizeof(uint64_t);
+}
+
+const uint64_t *tf_counters(tf_tape *tf)
+{
+    return (const uint64_t *)&tf_m(tf)->count;
+}
+
+const uint64_t *tf_executions(tf_tape *tf)
+{
+    return tf_m(tf)->executions;
+}
+
+size_t tf_line_count(void)
+{
+    return TF_LINE_COUNT;
+}
+#endif
+
+/* ---- the macros ---- */
+
+#define TF_M_LINE tf_lines[__LINE__]
+#define TF_M_ADDRESS(A, k) (tf_va_##A + (uint64_t)(k) * sizeof *(A))
+
+/* costs nothing: names the array's virtual base */
+#define TF_ARRAY(A, count)                                                                                             \
+    const uint64_t tf_va_##A = tf_m_array(tf_m(tf), (count), sizeof *(A));                                             \
+    (void)tf_va_##A
+
+/* costs nothing: memory of a local array, and its virtual base */
+#define TF_LOCAL(d, T, count)                                                                                          \
+    T *d = (T *)tf_take(tf, TF_BYTES(T, count));                                                                       \
+    TF_ARRAY(d, count)
+
+/* costs one cache access, and a stall where the value is first used if it has not arrived by then */
+#define TF_LOAD(A, k)                                                                                                  \
+    (tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack), (A)[k])
+
+/* costs one cache access; a miss fetches the line, but nobody waits for it */
+#define TF_STORE(A, k, v)                                                                                              \
+    do {                                                                                                               \
+        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0);                                    \
+        (A)[k] = (v);                                                                                                  \
+    } while (0)
+
+/* costs two cache accesses, a load and a store */
+#define TF_ADD(A, k, v)                                                                                                \
+    do {                                                                                                               \
+        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack);                     \
+        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0);                                    \
+        (A)[k] += (v);                                                                                                 \
+    } while (0)
+
+/* costs the block's initiation interval when it follows itself, else the rest of the block before it */
+#define TF_STEP() tf_m_step(tf_m(tf), (uint32_t)__LINE__, TF_M_LINE.ii, TF_M_LINE.depth)
+
+/* costs no time (the schedule of the block covers its arms), the energy of its operations */
+#define TF_ARM() ((void)tf_m(tf)->executions[__LINE__]++)
+
+/* costs nothing: a tape in the cache, with its memory reserved */
+#define TF_TAPE(name, T, count)                                                                                        \
+    typedef T tf_type_##name;                                                                                          \
+    tf_region name;                                                                                                    \
+    tf_type_##name tf_at_##name;                                                                                       \
+    memset(&tf_at_##name, 0, sizeof tf_at_##name);                                                                     \
+    tf_m_region_open(tf, &name, sizeof(T), (count), tf_take(tf, TF_BYTES(T, count)))
+
+/* costs nothing: a tape in the cache, of chunks of doubling size */
+#define TF_TAPE_GROW(name, T)                                                                                          \
+    typedef T tf_type_##name;                                                                                          \
+    tf_region name;                                                                                                    \
+    tf_type_##name tf_at_##name;                                                                                       \
+    memset(&tf_at_##name, 0, sizeof tf_at_##name);                                                                     \
+    tf_m_region_open_growing(&name, sizeof(T))
+
+/* costs ceil(bytes / port) cache accesses, stores */
+#define TF_RECORD(name, ...)                                                                                           \
+    do {                                                                                                               \
+        const tf_type_##name tf_record = __VA_ARGS__;                                                                  \
+        tf_m_record(tf, &name, &tf_record, sizeof tf_record, TF_M_LINE.offset);                                        \
+    } while (0)
+
+/* costs ceil(bytes / port) cache accesses, loads, and a stall where a field is first used if it is not there by then */
+#define TF_REPLAY(name)                                                                                                \
+    (tf_m_replay(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset, TF_M_LINE.slack), tf_at_##name)
+
+#define TF_RECORD_GROW TF_RECORD
+#define TF_REPLAY_GROW TF_REPLAY
+
+/* costs nothing: takes the scratchpad's bytes for `copies` tiles of `records`, and reserves their home in DRAM */
+#define TF_OPEN(name, T, copies, records, count)                                                                       \
+    TF_M_OPEN(name, T, copies);                                                                                        \
+    tf_m_stream_open_reserved(tf, &name, tf_buffers_##name, (copies), sizeof(T), (records), (count),                   \
+                              tf_take(tf, TF_BYTES(T, count)))
+
+/* costs nothing: the same, with a home of chunks of doubling size */
+#define TF_OPEN_GROW(name, T, copies, records)                                                                         \
+    TF_M_OPEN(name, T, copies);                                                                                        \
+    tf_m_stream_open_growing(tf, &name, tf_buffers_##name, (copies), sizeof(T), (records))
+
+#define TF_M_OPEN(name, T, copies)                                                                                     \
+    typedef T tf_type_##name;                                                                                          \
+    tf_stream name;                                                                                                    \
+    tf_buffer tf_buffers_##name[copies];                                                                               \
+    tf_type_##name tf_at_##name;                                                                                       \
+    memset(&tf_at_##name, 0, sizeof tf_at_##name)
+
+/* costs ceil(bytes / port) scratchpad accesses */
+#define TF_WRITE(name, ...)                                                                                            \
+    do {                                                                                                               \
+        const tf_type_##name tf_record = __VA_ARGS__;                                                                  \
+        tf_m_write(tf, &name, &tf_record, sizeof tf_record, TF_M_LINE.offset);                                         \
+    } while (0)
+
+/* costs ceil(bytes / port) scratchpad accesses */
+#define TF_READ(name) (tf_m_read(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset), tf_at_##name)
+
+/* costs an integer comparison (in the schedule's operation mix) */
+#define TF_FULL(name) ((name).top == (name).high)
+#define TF_EMPTY(name) ((name).top == (name).low)
+
+/* costs an integer comparison: where a loop that records once an iteration must be cut */
+#define TF_REACH(name, j, end, step)                                                                                   \
+    tf_m_reach((j), (end), (step), tf_m_stream_room(&name, sizeof(tf_type_##name)))
+
+/* costs an integer comparison: where a loop that goes down and reads once an iteration must be cut; `step` > 0 */
+#define TF_REACH_DOWN(name, j, end, step)                                                                              \
+    tf_m_reach_down((j), (end), (step), tf_m_stream_left(&name, sizeof(tf_type_##name)))
+
+/* blocking transfers: each costs a descriptor and its bursts, TF_DMA_WAIT a stall until they are done */
+#define TF_DMA_OUT(name) tf_m_dma_out(tf, &name)
+#define TF_DMA_IN(name) tf_m_dma_in(tf, &name)
+#define TF_DMA_WAIT(name) tf_m_dma_wait(tf, &name)
+
+/* costs a descriptor and its bursts, and a stall if the next buffer still drains */
+#define TF_PUSH(name) tf_m_stream_push(tf, &name)
+
+/* costs a descriptor and its bursts */
+#define TF_PREFETCH(name) tf_m_stream_prefetch(tf, &name)
+
+/* costs a stall if the tile below is still on its way */
+#define TF_POP(name) tf_m_stream_pop(tf, &name)
+
+/* costs nothing: checks that nothing is left */
+#define TF_CLOSE(name) tf_m_stream_close(tf, &name)
+
+#endif

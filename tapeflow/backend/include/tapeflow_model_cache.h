@@ -1,0 +1,162 @@
+/* The cache: set-associative, least recently used out first, write-back, write-allocate, with miss registers.
+ *
+ * A set keeps its ways in order of use, so the commonest hit touches one entry. A miss takes a miss register (MSHR)
+ * until its line arrives; another access to a line on its way merges with it. When all registers are taken the datapath
+ * stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
+ */
+#ifndef TAPEFLOW_MODEL_CACHE_H
+#define TAPEFLOW_MODEL_CACHE_H
+
+#include "tapeflow_model_dram.h"
+
+TF_HOT uint32_t tf_m_owner(uint64_t address)
+{
+    return address >= TF_TAPE_SPACE ? TF_OF_TAPE : TF_OF_ARRAY;
+}
+
+static TF_COLD void tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
+{
+    const uint64_t address = (key >> 1) * TF_LINE_BYTES;
+    if (tf_m_owner(address) == TF_OF_TAPE) {
+        m->count.tape_writebacks++;
+        m->count.dram_cache_tape_writes++;
+    } else {
+        m->count.array_writebacks++;
+        m->count.dram_cache_array_writes++;
+    }
+    (void)tf_m_dram(m, t, address, true);
+}
+
+/* Take a miss register at schedule time `at`, stalling for one if need be; returns its number. */
+static inline uint32_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t *t)
+{
+    uint32_t first = 0;
+    for (uint32_t k = 0; k < TF_MSHRS; k++) {
+        if (m->mshr[k] <= *t) return k;
+        if (m->mshr[k] < m->mshr[first]) first = k;
+    }
+    tf_m_wait(m, at, m->mshr[first], TF_WAIT_MSHR);
+    *t = m->mshr[first];
+    return first;
+}
+
+/* Fetch the line of `address` from schedule time `at` on; returns the cycle at which it arrives. */
+static TF_COLD uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address)
+{
+    uint64_t t = at + tf_m_stalled(m, at);
+    const uint32_t mshr = tf_m_take_mshr(m, at, &t);
+    if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_reads++;
+    else m->count.dram_cache_array_reads++;
+    const uint64_t fill = tf_m_dram(m, t + TF_CACHE_HIT_CYCLES, address, false);
+    m->mshr[mshr] = fill;
+    return fill;
+}
+
+TF_HOT void tf_m_count_miss(struct tf_model *m, uint64_t address, bool write)
+{
+    if (tf_m_owner(address) == TF_OF_TAPE) {
+        if (write) m->count.tape_write_misses++;
+        else m->count.tape_read_misses++;
+    } else {
+        if (write) m->count.array_write_misses++;
+        else m->count.array_read_misses++;
+    }
+}
+
+/* An access that is not a plain hit on the most recent way: another way, a line on its way, or a miss. */
+static TF_COLD void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack)
+{
+    uint64_t ready;
+#if TF_CACHE_LEVELS > 0
+    const uint64_t number = address / TF_LINE_BYTES;
+    const uint64_t key = number << 1;
+    tf_way *set = &m->ways[(number % TF_CACHE_SETS) * TF_CACHE_WAYS];
+    uint32_t way = 0;
+    while (way < TF_CACHE_WAYS && (set[way].key & ~(uint64_t)1) != key) way++;
+    tf_way line;
+    if (way < TF_CACHE_WAYS) {
+        line = set[way];
+        if (line.ready > at + tf_m_stalled(m, at)) m->count.mshr_merges++;
+    } else {
+        way = TF_CACHE_WAYS - 1;
+        tf_m_count_miss(m, address, write);
+        line.key = key;
+        line.ready = tf_m_fetch_line(m, at, address);
+        if (set[way].key != TF_NO_LINE && (set[way].key & 1u) != 0)
+            tf_m_write_back(m, at + tf_m_stalled(m, at), set[way].key);
+    }
+    if (write) line.key |= 1u;
+    for (; way > 0; way--) set[way] = set[way - 1];
+    set[0] = line;
+    ready = line.ready;
+#else
+    tf_m_count_miss(m, address, write);
+    if (write) {
+        uint64_t t = at + tf_m_stalled(m, at);
+        const uint32_t mshr = tf_m_take_mshr(m, at, &t);
+        if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;
+        else m->count.dram_cache_array_writes++;
+        ready = tf_m_dram(m, t, address, true);
+        m->mshr[mshr] = ready;
+    } else {
+        ready = tf_m_fetch_line(m, at, address);
+    }
+#endif
+    if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
+}
+
+/* One access that lies within a line; its energy is counted by the caller. */
+TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack)
+{
+#if TF_CACHE_LEVELS > 0
+    const uint64_t number = address / TF_LINE_BYTES;
+    tf_way *way = &m->ways[(number % TF_CACHE_SETS) * TF_CACHE_WAYS];
+    if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {
+        if (write) way->key = number << 1 | 1u;
+        return;
+    }
+#endif
+    tf_m_cache_slow(m, address, write, m->tau + offset, slack);
+}
+
+/* A load or store of an array element. */
+TF_HOT void tf_m_array_access(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack)
+{
+    if (write) m->count.array_writes++;
+    else m->count.array_reads++;
+    tf_m_cache(m, address, write, offset, slack);
+}
+
+/* A record of a tape that lives in the cache: as many accesses as it has words of the port, one look-up a line. */
+TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes, bool write, uint32_t offset,
+                             uint32_t slack)
+{
+    const uint64_t words = (bytes + TF_CACHE_PORT_BYTES - 1) / TF_CACHE_PORT_BYTES;
+    if (write) m->count.tape_writes += words;
+    else m->count.tape_reads += words;
+#if TF_CACHE_LEVELS > 0
+    const uint64_t last = (address + bytes - 1) / TF_LINE_BYTES;
+    for (uint64_t number = address / TF_LINE_BYTES; number <= last; number++)
+        tf_m_cache(m, number * TF_LINE_BYTES, write, offset, slack);
+#else
+    for (uint64_t word = 0; word < words; word++)
+        tf_m_cache(m, address + word * TF_CACHE_PORT_BYTES, write, offset, slack);
+#endif
+}
+
+/* At the end every dirty line goes to DRAM, and is charged. */
+static TF_COLD void tf_m_cache_flush(struct tf_model *m, uint64_t t)
+{
+#if TF_CACHE_LEVELS > 0
+    for (uint32_t k = 0; k < TF_CACHE_LINES; k++)
+        if (m->ways[k].key != TF_NO_LINE && (m->ways[k].key & 1u) != 0) {
+            tf_m_write_back(m, t, m->ways[k].key);
+            m->ways[k].key &= ~(uint64_t)1;
+        }
+#else
+    (void)m;
+    (void)t;
+#endif
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* The state of the modelled machine: its counters, its clock's variables, and what each part remembers.
+ *
+ * Nothing here acts; the parts do (tapeflow_model_clock.h, _dram.h, _cache.h, _spad.h). One `struct tf_model` hangs on
+ * `tf->model`, so that there are no globals. Geometry comes from "tf_machine.h", written by tapeflow.hardware.
+ */
+#ifndef TAPEFLOW_MODEL_STATE_H
+#define TAPEFLOW_MODEL_STATE_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tf_machine.h"
+
+/* What a source line costs: written by tapeflow.backend.schedule_header, indexed by __LINE__. */
+typedef struct {
+    uint32_t kind;   /* TF_LINE_* */
+    uint32_t ii;     /* cycles between two iterations that follow one another (TF_STEP lines) */
+    uint32_t depth;  /* cycles from the first operation of one iteration to the end of its last (TF_STEP lines) */
+    uint32_t offset; /* cycles from the start of the iteration to the issue of this access (access lines) */
+    uint32_t slack;  /* cycles from the earliest arrival of the loaded value to its first use (access lines) */
+} tf_line;
+
+enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3, TF_LINE_ACCESS = 4 };
+
+/* The generated table `tf_lines` and its length TF_LINE_COUNT. */
+#ifndef TF_SCHEDULE
+#define TF_SCHEDULE "tf_schedule.h"
+#endif
+#include TF_SCHEDULE
+
+#if defined(__GNUC__)
+#define TF_COLD __attribute__((noinline, cold, unused))
+#define TF_HOT static inline __attribute__((always_inline, unused))
+#define TF_LIKELY(x) __builtin_expect(!!(x), 1)
+#else
+#define TF_COLD
+#define TF_HOT static inline
+#define TF_LIKELY(x) (x)
+#endif
+
+/* Every counter, in the order in which Python reads them. Unit in the comment; "bursts" are TF_DRAM_BURST_BYTES. */
+#define TF_COUNTERS(X)                                                                                                 \
+    X(cycles)                   /* from the first operation to the last dirty line written back */                     \
+    X(stall_fill)               /* cycles waited for a line to arrive */                                               \
+    X(stall_mshr)               /* cycles waited for a miss register */                                                \
+    X(stall_dma)                /* cycles waited for a tile to drain or to arrive */                                   \
+    X(stall_start)              /* cycles taken to write a descriptor */                                               \
+    X(stall_flush)              /* cycles after the last operation until the last write is in DRAM */                  \
+    X(array_reads)              /* accesses of arrays by the datapath: loads */                                        \
+    X(array_writes)             /* ... stores */                                                                       \
+    X(tape_reads)               /* accesses of tapes in the cache: words of the cache's port */                        \
+    X(tape_writes)              /* ... */                                                                              \
+    X(array_read_misses)        /* accesses that missed */                                                             \
+    X(array_write_misses)       /* ... */                                                                              \
+    X(tape_read_misses)         /* ... */                                                                              \
+    X(tape_write_misses)        /* ... */                                                                              \
+    X(mshr_merges)              /* hits on a line still on its way */                                                  \
+    X(array_writebacks)         /* dirty lines written back, the final ones included */                                \
+    X(tape_writebacks)          /* ... */                                                                              \
+    X(spad_reads)               /* accesses of the scratchpad by the datapath: ceil(bytes / port) a record */          \
+    X(spad_writes)              /* ... */                                                                              \
+    X(spad_dma_reads)           /* accesses of the scratchpad by the DMA engine */                                     \
+    X(spad_dma_writes)          /* ... */                                                                              \
+    X(dma_descriptors)          /* transfers started */                                                                \
+    X(dma_waits)                /* transfers waited for (also when already done) */                                    \
+    X(dram_cache_array_reads)   /* bursts read for cache misses on arrays */                                           \
+    X(dram_cache_tape_reads)    /* bursts read for cache misses on tapes */                                            \
+    X(dram_cache_array_writes)  /* bursts written back, arrays */                                                      \
+    X(dram_cache_tape_writes)   /* bursts written back, tapes */                                                       \
+    X(dram_dma_reads)           /* bursts read by the DMA engine */                                                    \
+    X(dram_dma_writes)          /* bursts written by the DMA engine */                                                 \
+    X(dram_activates)           /* rows opened */                                                                      \
+    X(dram_refreshes)           /* refreshes that delayed a request */                                                 \
+    X(tape_bytes_pushed)        /* bytes recorded or written by the forward sweep */                                   \
+    X(tape_bytes_popped)        /* bytes replayed or read by the reverse sweep */                                      \
+    X(tape_bytes_peak)          /* most bytes of tape alive at once */                                                 \
+    X(tiles_pushed)             /* tiles that left the chip */                                                         \
+    X(tiles_fetched)            /* tiles that came back */                                                             \
+    X(tiles_resident)           /* tiles read where they were written: the turn-around */                              \
+    X(spad_bytes_used)          /* bytes of the scratchpad given to buffers, at most */
+
+typedef struct {
+#define TF_COUNTER_FIELD(name) uint64_t name;
+    TF_COUNTERS(TF_COUNTER_FIELD)
+#undef TF_COUNTER_FIELD
+} tf_counter_set;
+
+/* Whom an access serves. */
+enum { TF_OF_ARRAY = 0, TF_OF_TAPE = 1, TF_OF_DMA = 2 };
+
+/* Virtual addresses: arrays from here on, tapes from there on, so that an address tells whose it is. */
+#define TF_ARRAY_SPACE ((uint64_t)1 << 32)
+#define TF_TAPE_SPACE ((uint64_t)1 << 44)
+
+/* A cache line. Its key is the line number shifted left once, with the dirty bit below. */
+typedef struct {
+    uint64_t key;   /* (address / line bytes) << 1 | dirty; TF_NO_LINE when empty */
+    uint64_t ready; /* cycle at which its fill arrives */
+} tf_way;
+
+#define TF_NO_LINE (~(uint64_t)1)
+
+#if TF_CACHE_LEVELS > 0
+#define TF_CACHE_LINES (TF_CACHE_BYTES / TF_LINE_BYTES)
+#define TF_CACHE_SETS (TF_CACHE_LINES / TF_CACHE_WAYS)
+#else
+#define TF_CACHE_LINES 1
+#define TF_CACHE_SETS 1
+#endif
+
+/* A wait that the datapath reaches later: at schedule time `at` it must have stalled `need` cycles in all. */
+typedef struct {
+    uint64_t at;
+    uint64_t need;
+    uint32_t cause;
+} tf_wait;
+
+enum { TF_WAIT_FILL = 0, TF_WAIT_MSHR = 1, TF_WAIT_DMA = 2, TF_WAIT_START = 3 };
+
+#define TF_WAITS 64
+
+/* Memory of tapes without a reservation, and buffers that the scratchpad has no room for. */
+typedef struct tf_block {
+    struct tf_block *next;
+} tf_block;
+
+#define TF_CALENDAR_WORDS 64 /* of 64 slots each */
+
+typedef struct {
+    uint64_t first;                    /* slot number of bit 0 of the window, a multiple of 64 */
+    uint64_t taken[TF_CALENDAR_WORDS]; /* a bit a slot, a ring of words */
+} tf_calendar;
+
+struct tf_model {
+    /* clock */
+    uint64_t tau;     /* schedule time at which the iteration at hand begins, stalls not counted */
+    uint64_t stalled; /* cycles stalled before `tau` */
+    uint64_t drain;   /* cycles from `tau` to the end of the block at hand */
+    uint32_t line;    /* of the last TF_STEP */
+    uint32_t waiting; /* entries of `waits` */
+    tf_wait waits[TF_WAITS];
+
+    tf_counter_set count;
+    uint64_t executions[TF_LINE_COUNT];
+
+    /* memory */
+    uint64_t array_end; /* the next array's virtual address */
+    uint64_t tape_end;  /* the next tape's virtual address */
+    uint64_t tape_bytes;
+    tf_block *blocks;
+    tf_way ways[TF_CACHE_SETS * (TF_CACHE_LEVELS > 0 ? TF_CACHE_WAYS : 1)];
+    uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again */
+
+    tf_calendar bus;
+
+    /* DMA */
+    uint64_t dma_free;                       /* cycle at which the engine's scratchpad port is free */
+    uint64_t dma_flight[TF_DMA_OUTSTANDING]; /* cycle at which each outstanding request is done */
+    uint32_t dma_next;                       /* requests issued so far, for the next place in `dma_flight` */
+    uint64_t last_write;                     /* cycle at which the last write is in DRAM */
+
+    uint64_t spad_used;
+    unsigned char *spad; /* TF_SPAD_BYTES */
+    char message[256];
+};
+
+#endif
