@@ -29,6 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.dialects import spad
+
 
 def fused_locations(location: Attribute) -> tuple[Attribute, ...]:
     """The locations that `location` fuses; none if it fuses none."""
@@ -69,7 +71,7 @@ def location_of(value: SSAValue) -> LocationAttr:
 def _located_name(value: SSAValue) -> str | None:
     if isinstance(value, OpResult):
         op = value.op
-        if isinstance(op, scf.ForOp):
+        if isinstance(op, scf.ForOp | spad.LayerOp):
             return _located_name(op.body.block.args[1 + value.index])
         location: Attribute = op.location
         if len(op.results) > 1:
@@ -95,7 +97,11 @@ def set_source_name(value: SSAValue, name: str) -> None:
     value.name_hint = name if SSAValue.is_valid_name(name) else None
     if isinstance(value, BlockArgument):
         value.location = named(name, value.location)
-    elif isinstance(value, OpResult) and len(value.op.results) == 1 and not isinstance(value.op, scf.ForOp):
+    elif (
+        isinstance(value, OpResult)
+        and len(value.op.results) == 1
+        and not isinstance(value.op, scf.ForOp | spad.LayerOp)
+    ):
         value.op.location = named(name, value.op.location)
 
 
@@ -104,6 +110,6 @@ def set_result_names(op: Operation, names: Sequence[str | None]) -> None:
     for result, name in zip(op.results, names, strict=True):
         if name is not None:
             set_source_name(result, name)
-    if len(names) > 1 and not isinstance(op, scf.ForOp) and any(names):
+    if len(names) > 1 and not isinstance(op, scf.ForOp | spad.LayerOp) and any(names):
         place = unnamed(op.location)
         op.location = FusedLoc(tuple(place if name is None else named(name, place) for name in names), NoneAttr())
