@@ -1,0 +1,48 @@
+"""Writing several files so that all are there, or none has changed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tapeflow.errors import TapeflowError
+
+
+def write_together(files: Mapping[Path, str]) -> None:
+    """Write `files`, path to text: all of them, or on any failure none.
+
+    The texts are written in full beside their places first; only then do they take them.
+
+    Raises:
+        TapeflowError: a file cannot be written.
+    """
+    waiting: dict[Path, Path] = {}
+    path = Path()
+    try:
+        for path, text in files.items():
+            waiting[_write_beside(path, text)] = path
+        for temporary, path in list(waiting.items()):
+            os.replace(temporary, path)
+            del waiting[temporary]
+    except OSError as error:
+        raise TapeflowError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        for temporary in waiting:
+            temporary.unlink(missing_ok=True)
+
+
+def _write_beside(path: Path, text: str) -> Path:
+    """Write `text` to a new file in the folder of `path`, with the permissions that a new file there gets."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        file.write(text)
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(file.name, 0o666 & ~mask)
+    return Path(file.name)

@@ -1,0 +1,93 @@
+"""Kernels: functions that were loaded from a source, before anything is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tapeflow.arguments import Parameter, parameters_of
+from tapeflow.errors import TapeflowError
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A function to differentiate, as it was imported.
+
+    Attributes:
+        name: of the function.
+        path: of the source.
+        module: what the frontend made of the source; never changed.
+    """
+
+    name: str
+    path: Path
+    module: ModuleOp = field(repr=False)
+
+    @property
+    def function(self) -> func.FuncOp:
+        """The function itself."""
+        return next(function for function in _functions(self.module) if function.sym_name.data == self.name)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The function's parameters in source order."""
+        return parameters_of(self.function)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(str(parameter) for parameter in self.parameters)})"
+
+
+def load(path: str | Path, function: str | None = None) -> Kernel:
+    """Load a kernel from C (`.c`) or MLIR (`.mlir`).
+
+    Args:
+        path: the source file.
+        function: which function in it; may be left out when there is only one.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        TapeflowError: the source is not in the supported language, or has no such function.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"{source}: no such file")
+    module = _import(source, function)
+    return Kernel(_choose(source, _functions(module), function), source, module)
+
+
+def _import(source: Path, function: str | None) -> ModuleOp:
+    match source.suffix:
+        case ".c":
+            from tapeflow.frontend.c import import_c
+
+            return import_c(source, function)
+        case ".mlir":
+            from tapeflow.frontend.mlir import import_mlir
+
+            return import_mlir(source)
+        case suffix:
+            raise TapeflowError(
+                f"{source}: no frontend for '{suffix}' files", hint="pass C source (.c) or MLIR text (.mlir)"
+            )
+
+
+def _functions(module: ModuleOp) -> Sequence[func.FuncOp]:
+    return [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+
+
+def _choose(source: Path, functions: Sequence[func.FuncOp], wanted: str | None) -> str:
+    names = [function.sym_name.data for function in functions]
+    if not names:
+        raise TapeflowError(f"{source}: no function is defined here")
+    if wanted is None:
+        visible = [f.sym_name.data for f in functions if f.sym_visibility is None or f.sym_visibility.data != "private"]
+        if len(visible) == 1:
+            return visible[0]
+        raise TapeflowError(f"{source}: which function?", hint=f"choose one of {', '.join(names)}")
+    if wanted not in names:
+        raise TapeflowError(f"{source}: no function '{wanted}'", hint=f"defined here: {', '.join(names)}")
+    return wanted
