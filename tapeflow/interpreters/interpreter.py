@@ -92,20 +92,19 @@ class Interpreter(stock.Interpreter):
         block = region.blocks.first
         if block is None:
             return ()
-        owner = region.parent
-        if owner is not None and not owner.has_trait(IsolatedFromAbove):
-            return self._run_blocks(block, args)
-        if region not in self._frame_sizes:
-            self._plan_function(region)
+        if (frame_size := self._frame_sizes.get(region)) is None:
+            if block in self._plans:  # nested in a function that runs
+                return self._run_blocks(block, args)
+            frame_size = self._plan_function(region)
         caller = self._frame
-        self._frame = [None] * self._frame_sizes[region]
+        self._frame = [None] * frame_size
         try:
             return self._run_blocks(block, args)
         finally:
             self._frame = caller
 
     def _run_blocks(self, block: Block, args: PythonValues) -> PythonValues:
-        frame = self._frame
+        frame, listeners = self._frame, self.listeners
         while True:
             plan = self._plans[block]
             for slot, value in zip(plan.arguments, args, strict=True):
@@ -113,7 +112,7 @@ class Interpreter(stock.Interpreter):
             for step in plan.steps:
                 op, run, functions, operands, results = step
                 values = tuple([frame[slot] for slot in operands])
-                for listener in self.listeners:
+                for listener in listeners:
                     listener.will_interpret_op(op, values)
                 try:
                     outcome = run(functions, self, op, values)
@@ -121,7 +120,7 @@ class Interpreter(stock.Interpreter):
                     raise
                 except InterpretationError as error:
                     raise OperationError(op, str(error)) from error
-                for listener in self.listeners:
+                for listener in listeners:
                     listener.did_interpret_op(op, outcome.values)
                 if outcome.terminator_value is not None:
                     break
@@ -134,8 +133,8 @@ class Interpreter(stock.Interpreter):
                 return leave.values
             block, args = leave
 
-    def _plan_function(self, region: Region) -> None:
-        """Number the values of an isolated region, and make a plan of each of its blocks."""
+    def _plan_function(self, region: Region) -> int:
+        """Number the values of an isolated region, make a plan of each of its blocks, and return the frame's size."""
         blocks = [region_block for inner in _regions_within(region) for region_block in inner.blocks]
         slots = self._slots
         size = 0
@@ -146,6 +145,7 @@ class Interpreter(stock.Interpreter):
         for block in blocks:
             self._plans[block] = _Plan(tuple(slots[a] for a in block.args), tuple(self._step(op) for op in block.ops))
         self._frame_sizes[region] = size
+        return size
 
     def _step(self, op: Operation) -> _Step:
         if (entry := self._table.get(type(op))) is None:

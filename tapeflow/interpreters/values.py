@@ -37,7 +37,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 def width_of(scalar: Attribute) -> int:
     """The bits of an integer or index type."""
     if isinstance(scalar, IntegerType):
-        return scalar.width.data
+        return cast(IntegerType, scalar).width.data
     if isinstance(scalar, IndexType):
         return INDEX_WIDTH
     raise InterpretationError(f"{scalar} is not an integer type")
@@ -56,7 +56,7 @@ def wrap(value: int, scalar: Attribute) -> int:
 
 def signed(value: int, scalar: Attribute) -> int:
     """Read the bits of `value` as a signed number; only i1 differs from how it is held."""
-    return -int(value) if isinstance(scalar, IntegerType) and scalar.width.data == 1 else value
+    return -value if value is True else value
 
 
 def unsigned(value: int, scalar: Attribute) -> int:
