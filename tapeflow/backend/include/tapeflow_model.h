@@ -5,15 +5,13 @@
  * seconds, joules and bytes. See docs/model.md.
  *
  * Included by tapeflow_rt.h when TF_MODEL is defined. Two generated headers give the machine and the schedule:
- * "tf_machine.h" (tapeflow.hardware) and TF_SCHEDULE (tapeflow.backend.schedule_header). The including file defines
- * `tf_tape` with the fields `model` and `error`, and `tf_take(tf, bytes)`, which carves the arena.
+ * "tf_machine.h" (tapeflow.hardware) and TF_SCHEDULE (tapeflow.backend.schedule_header). One translation unit of a
+ * shared library that Python drives is compiled with TF_MODEL_EXPORTS.
  */
 #ifndef TAPEFLOW_MODEL_H
 #define TAPEFLOW_MODEL_H
 
 #include "tapeflow_model_state.h"
-
-#define TF_OUT_OF_MEMORY "out of memory"
 
 TF_HOT struct tf_model *tf_m(tf_tape *tf)
 {
@@ -41,7 +39,8 @@ static TF_COLD void tf_m_free_blocks(struct tf_model *m)
     }
 }
 
-static TF_COLD void tf_m_delete(tf_tape *tf)
+/* The model's memory goes with the tape's. */
+static TF_COLD void tf_model_free(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
     if (m == NULL) return;
@@ -52,7 +51,7 @@ static TF_COLD void tf_m_delete(tf_tape *tf)
 }
 
 /* Cold start: empty cache and scratchpad, all banks idle, counters and clock at 0. False when there is no memory. */
-static TF_COLD bool tf_m_reset(tf_tape *tf)
+static TF_COLD bool tf_model_begin(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
     if (m == NULL) {
@@ -61,7 +60,7 @@ static TF_COLD bool tf_m_reset(tf_tape *tf)
         m->spad = (unsigned char *)malloc(TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
         tf->model = m;
         if (m->spad == NULL) {
-            tf_m_delete(tf);
+            tf_model_free(tf);
             return false;
         }
     }
@@ -73,16 +72,18 @@ static TF_COLD bool tf_m_reset(tf_tape *tf)
     for (size_t k = 0; k < sizeof m->ways / sizeof m->ways[0]; k++) m->ways[k].key = TF_NO_LINE;
     m->array_end = TF_ARRAY_SPACE;
     m->tape_end = TF_TAPE_SPACE;
+    tf_m_dram_reset(m);
     return true;
 }
 
 /* The end of a call: dirty lines go to DRAM, and the clock stops when the last write is there. */
-static TF_COLD void tf_m_finish(tf_tape *tf)
+static TF_COLD void tf_model_end(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
     const uint64_t now = tf_m_now_after_all(m);
     if (m->tape_bytes > m->count.tape_bytes_peak) m->count.tape_bytes_peak = m->tape_bytes;
     tf_m_cache_flush(m, now);
+    tf_m_dram_finish(m, now);
     m->count.cycles = m->last_write > now ? m->last_write : now;
     m->count.stall_flush += m->count.cycles - now;
     if (tf->error == NULL && m->count.tape_bytes_pushed != m->count.tape_bytes_popped + m->tape_bytes)
@@ -90,7 +91,7 @@ static TF_COLD void tf_m_finish(tf_tape *tf)
 }
 
 #ifdef TF_MODEL_EXPORTS
-/* What Python calls; defined in one translation unit of the shared library. */
+/* What Python calls. A call is: tf_model_reset, the function, tf_model_finish, then the counters. */
 bool tf_model_reset(tf_tape *tf);
 void tf_model_finish(tf_tape *tf);
 const char *const *tf_counter_names(void);
@@ -101,12 +102,12 @@ size_t tf_line_count(void);
 
 bool tf_model_reset(tf_tape *tf)
 {
-    return tf_m_reset(tf);
+    return tf_model_begin(tf);
 }
 
 void tf_model_finish(tf_tape *tf)
 {
-    tf_m_finish(tf);
+    tf_model_end(tf);
 }
 
 const char *const *tf_counter_names(void)
@@ -129,6 +130,7 @@ const uint64_t *tf_counters(tf_tape *tf)
     return (const uint64_t *)&tf_m(tf)->count;
 }
 
+/* How often each line's TF_STEP or TF_ARM ran; tf_line_count entries. */
 const uint64_t *tf_executions(tf_tape *tf)
 {
     return tf_m(tf)->executions;
@@ -145,14 +147,14 @@ size_t tf_line_count(void)
 #define TF_M_LINE tf_lines[__LINE__]
 #define TF_M_ADDRESS(A, k) (tf_va_##A + (uint64_t)(k) * sizeof *(A))
 
-/* costs nothing: names the array's virtual base */
+/* costs nothing: gives the array its virtual base */
 #define TF_ARRAY(A, count)                                                                                             \
     const uint64_t tf_va_##A = tf_m_array(tf_m(tf), (count), sizeof *(A));                                             \
     (void)tf_va_##A
 
 /* costs nothing: memory of a local array, and its virtual base */
 #define TF_LOCAL(d, T, count)                                                                                          \
-    T *d = (T *)tf_take(tf, TF_BYTES(T, count));                                                                       \
+    T *restrict d = (T *)tf_take(tf, TF_BYTES(T, count));                                                              \
     TF_ARRAY(d, count)
 
 /* costs one cache access, and a stall where the value is first used if it has not arrived by then */
@@ -236,6 +238,8 @@ size_t tf_line_count(void)
     } while (0)
 
 /* costs ceil(bytes / port) scratchpad accesses */
+#define TF_WRITE_GROW TF_WRITE
+#define TF_READ_GROW TF_READ
 #define TF_READ(name) (tf_m_read(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset), tf_at_##name)
 
 /* costs an integer comparison (in the schedule's operation mix) */
@@ -264,7 +268,12 @@ size_t tf_line_count(void)
 /* costs a stall if the tile below is still on its way */
 #define TF_POP(name) tf_m_stream_pop(tf, &name)
 
+/* costs nothing: the forward sweep is over; note what the tape holds */
+#define TF_TURN(name) tf_note_use(tf, #name, tf_m_handle_bytes(&name))
+#define TF_TURN_GROW TF_TURN
+
 /* costs nothing: checks that nothing is left */
-#define TF_CLOSE(name) tf_m_stream_close(tf, &name)
+#define TF_CLOSE(name) tf_m_close(tf, &name)
+#define TF_CLOSE_GROW TF_CLOSE
 
 #endif

@@ -14,7 +14,8 @@ TF_HOT uint32_t tf_m_owner(uint64_t address)
     return address >= TF_TAPE_SPACE ? TF_OF_TAPE : TF_OF_ARRAY;
 }
 
-static TF_COLD void tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
+/* Returns the cycle at which the memory has taken the line. */
+static TF_COLD uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
 {
     const uint64_t address = (key >> 1) * TF_LINE_BYTES;
     if (tf_m_owner(address) == TF_OF_TAPE) {
@@ -24,7 +25,7 @@ static TF_COLD void tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key
         m->count.array_writebacks++;
         m->count.dram_cache_array_writes++;
     }
-    (void)tf_m_dram(m, t, address, true);
+    return tf_m_dram(m, t, address, true);
 }
 
 /* Take a miss register at schedule time `at`, stalling for one if need be; returns its number. */
@@ -40,14 +41,17 @@ static inline uint32_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t 
     return first;
 }
 
-/* Fetch the line of `address` from schedule time `at` on; returns the cycle at which it arrives. */
-static TF_COLD uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address)
+/* Fetch the line of `address` from schedule time `at` on; returns the cycle at which it is there, which is not before
+ * the memory has taken the `victim`, if there is one to write back. */
+static TF_COLD uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
 {
     uint64_t t = at + tf_m_stalled(m, at);
     const uint32_t mshr = tf_m_take_mshr(m, at, &t);
     if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_reads++;
     else m->count.dram_cache_array_reads++;
-    const uint64_t fill = tf_m_dram(m, t + TF_CACHE_HIT_CYCLES, address, false);
+    uint64_t fill = tf_m_dram(m, t + TF_CACHE_HIT_CYCLES, address, false);
+    if (victim != TF_NO_LINE && (victim & 1u) != 0)
+        fill = tf_m_later(fill, tf_m_write_back(m, t + TF_CACHE_HIT_CYCLES, victim));
     m->mshr[mshr] = fill;
     return fill;
 }
@@ -81,9 +85,7 @@ static TF_COLD void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
         way = TF_CACHE_WAYS - 1;
         tf_m_count_miss(m, address, write);
         line.key = key;
-        line.ready = tf_m_fetch_line(m, at, address);
-        if (set[way].key != TF_NO_LINE && (set[way].key & 1u) != 0)
-            tf_m_write_back(m, at + tf_m_stalled(m, at), set[way].key);
+        line.ready = tf_m_fetch_line(m, at, address, set[way].key);
     }
     if (write) line.key |= 1u;
     for (; way > 0; way--) set[way] = set[way - 1];
@@ -99,7 +101,7 @@ static TF_COLD void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
         ready = tf_m_dram(m, t, address, true);
         m->mshr[mshr] = ready;
     } else {
-        ready = tf_m_fetch_line(m, at, address);
+        ready = tf_m_fetch_line(m, at, address, TF_NO_LINE);
     }
 #endif
     if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
@@ -150,7 +152,7 @@ static TF_COLD void tf_m_cache_flush(struct tf_model *m, uint64_t t)
 #if TF_CACHE_LEVELS > 0
     for (uint32_t k = 0; k < TF_CACHE_LINES; k++)
         if (m->ways[k].key != TF_NO_LINE && (m->ways[k].key & 1u) != 0) {
-            tf_m_write_back(m, t, m->ways[k].key);
+            (void)tf_m_write_back(m, t, m->ways[k].key);
             m->ways[k].key &= ~(uint64_t)1;
         }
 #else

@@ -1,57 +1,180 @@
-/* DRAM: a latency, and a data bus that all requests share.
+/* DRAM: banks with open rows, a data bus, activates, refresh and a write queue, all shared by cache and DMA.
  *
- * The bus is a calendar of slots of one burst each: a request takes the first free slot at or after the time its data
- * is ready, so a late long transfer does not hold up an early short one.
+ * Every request is timed when it is made, from a few timestamps: per bank the earliest precharge, activate and column
+ * command; per bank group the next column (tCCD_L); per rank a calendar of activates (tFAW / 4 apart) and the next
+ * refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
+ * a scheduler that picks the first ready request gives. Writes are posted: they wait in a queue, and when it is full
+ * they go out together, row by row, with a turnaround of the bus on either side.
+ * Inside, time is in DRAM clocks; addresses map as row : rank : bank : bank group : column.
+ * With TF_DRAM_BANKED 0 there is only a latency and the bus, for closed forms.
  */
 #ifndef TAPEFLOW_MODEL_DRAM_H
 #define TAPEFLOW_MODEL_DRAM_H
 
+#include "tapeflow_model_calendar.h"
 #include "tapeflow_model_clock.h"
 
-#define TF_CALENDAR_SLOTS (64u * TF_CALENDAR_WORDS)
-
-/* Move the window so that `slot` lies in its last word. What falls out is past. */
-static TF_COLD void tf_m_calendar_advance(tf_calendar *calendar, uint64_t slot)
+TF_HOT uint64_t tf_m_to_dram_clock(uint64_t cycle)
 {
-    const uint64_t first = (slot & ~(uint64_t)63) + 64 - TF_CALENDAR_SLOTS;
-    if (first - calendar->first >= TF_CALENDAR_SLOTS) {
-        memset(calendar->taken, 0, sizeof calendar->taken);
-    } else {
-        for (uint64_t at = calendar->first; at < first; at += 64) calendar->taken[(at / 64) % TF_CALENDAR_WORDS] = 0;
-    }
-    calendar->first = first;
+    return (cycle * TF_PS_PER_CYCLE + TF_DRAM_CK_PS - 1) / TF_DRAM_CK_PS;
 }
 
-/* The first free slot at or after `slot`, which it takes. */
-static inline uint64_t tf_m_calendar_take(tf_calendar *calendar, uint64_t slot)
+TF_HOT uint64_t tf_m_to_cycle(uint64_t clock)
 {
-    if (slot < calendar->first) slot = calendar->first;
-    for (;;) {
-        if (slot >= calendar->first + TF_CALENDAR_SLOTS) tf_m_calendar_advance(calendar, slot);
-        uint64_t *word = &calendar->taken[(slot / 64) % TF_CALENDAR_WORDS];
-        uint64_t bit = slot % 64;
-        uint64_t taken = *word >> bit;
-        while ((taken & 1u) != 0) { /* at most 64 turns */
-            taken >>= 1;
-            bit++;
-        }
-        if (bit < 64) {
-            *word |= (uint64_t)1 << bit;
-            return (slot & ~(uint64_t)63) + bit;
-        }
-        slot = (slot & ~(uint64_t)63) + 64;
+    return (clock * TF_DRAM_CK_PS + TF_PS_PER_CYCLE - 1) / TF_PS_PER_CYCLE;
+}
+
+TF_HOT uint64_t tf_m_later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+typedef struct {
+    uint64_t row;
+    uint32_t bank;  /* over all ranks */
+    uint32_t group; /* over all ranks */
+    uint32_t rank;
+} tf_place;
+
+static inline tf_place tf_m_place(uint64_t address)
+{
+    tf_place place;
+    uint64_t rest = address / TF_DRAM_ROW_BYTES;
+    const uint64_t group = rest % TF_DRAM_GROUPS;
+    rest /= TF_DRAM_GROUPS;
+    const uint64_t bank = rest % TF_DRAM_BANKS;
+    rest /= TF_DRAM_BANKS;
+    place.rank = (uint32_t)(rest % TF_DRAM_RANKS);
+    place.row = rest / TF_DRAM_RANKS;
+    place.group = (uint32_t)(place.rank * TF_DRAM_GROUPS + group);
+    place.bank = (uint32_t)(place.group * TF_DRAM_BANKS + bank);
+    return place;
+}
+
+/* Refreshes of `rank` that fell due by clock `t`: its rows are closed, and it is busy until the last one is over. */
+static inline void tf_m_refresh(struct tf_model *m, uint32_t rank, uint64_t t)
+{
+    if (TF_LIKELY(t < m->refresh_due[rank])) return;
+    const uint64_t start = m->refresh_due[rank] + (t - m->refresh_due[rank]) / TF_DRAM_TREFI * TF_DRAM_TREFI;
+    const uint64_t over = start + TF_DRAM_TRFC;
+    m->refresh_due[rank] = start + TF_DRAM_TREFI;
+    if (t < over) m->count.dram_refreshes++;
+    for (uint32_t k = 0; k < TF_DRAM_GROUPS * TF_DRAM_BANKS; k++) {
+        tf_bank *bank = &m->banks[rank * TF_DRAM_GROUPS * TF_DRAM_BANKS + k];
+        bank->open = false;
+        bank->activate = tf_m_later(bank->activate, over);
     }
 }
 
-/* One burst at cycle `t`; returns the cycle at which it is done. */
+/* Open the row of `place` from clock `t` on if it is not open; returns the earliest clock for a column command. */
+static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, uint64_t t)
+{
+    tf_bank *bank = &m->banks[place->bank];
+    tf_m_refresh(m, place->rank, t);
+    if (bank->open && bank->row == place->row) return tf_m_later(t, bank->column);
+    uint64_t activate = tf_m_later(t, bank->activate);
+    if (bank->open) activate = tf_m_later(activate, tf_m_later(t, bank->precharge) + TF_DRAM_TRP);
+    /* one activate each quarter of tFAW keeps four to a window */
+    const uint64_t window = (activate * 4 + TF_DRAM_TFAW - 1) / TF_DRAM_TFAW;
+    const uint64_t slot = tf_m_calendar_find(&m->activates[place->rank], window, 1);
+    tf_m_calendar_mark(&m->activates[place->rank], slot, 1);
+    activate = tf_m_later(activate, slot * TF_DRAM_TFAW / 4);
+    m->count.dram_activates++;
+    bank->open = true;
+    bank->row = place->row;
+    bank->precharge = activate + TF_DRAM_TRAS;
+    bank->activate = activate + TF_DRAM_TRAS + TF_DRAM_TRP;
+    bank->column = activate + TF_DRAM_TRCD;
+    return bank->column;
+}
+
+/* A read that arrives at clock `t`; returns the clock at which its last data is there. */
+static inline uint64_t tf_m_dram_read(struct tf_model *m, uint64_t t, uint64_t address)
+{
+    const tf_place place = tf_m_place(address);
+    uint64_t column = tf_m_open_row(m, &place, t);
+    column = tf_m_later(column, m->group_column[place.group]);
+    uint64_t slot = column + TF_DRAM_CL;
+    if (slot + TF_DRAM_BURST_CK > m->writes_from && slot < m->reads_from) slot = m->reads_from;
+    slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
+    tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
+    column = slot - TF_DRAM_CL;
+    m->group_column[place.group] = column + TF_DRAM_TCCD_L;
+    tf_bank *bank = &m->banks[place.bank];
+    bank->precharge = tf_m_later(bank->precharge, column + TF_DRAM_TRTP);
+    if (slot + TF_DRAM_BURST_CK > m->bus_end) m->bus_end = slot + TF_DRAM_BURST_CK;
+    return slot + TF_DRAM_BURST_CK;
+}
+
+/* One queued write, its data on the bus at `from` or later; returns the clock at which it is over. */
+static inline uint64_t tf_m_dram_write(struct tf_model *m, uint64_t t, uint64_t from, uint64_t address)
+{
+    const tf_place place = tf_m_place(address);
+    uint64_t column = tf_m_open_row(m, &place, t);
+    column = tf_m_later(column, m->group_column[place.group]);
+    uint64_t slot = tf_m_later(column + TF_DRAM_CWL, from);
+    slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
+    tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
+    column = slot - TF_DRAM_CWL;
+    m->group_column[place.group] = column + TF_DRAM_TCCD_L;
+    tf_bank *bank = &m->banks[place.bank];
+    bank->precharge = tf_m_later(bank->precharge, slot + TF_DRAM_BURST_CK + TF_DRAM_TWR);
+    return slot + TF_DRAM_BURST_CK;
+}
+
+/* Send out all queued writes, those of one row together, from clock `t` on. */
+static TF_COLD void tf_m_drain_writes(struct tf_model *m, uint64_t t)
+{
+    const uint64_t from = tf_m_later(tf_m_later(t, m->bus_end) + TF_DRAM_RTW, m->writes_until);
+    uint64_t until = from;
+    for (uint32_t k = 0; k < m->writes; k++) {
+        if (m->write_queue[k] == TF_NO_WRITE) continue;
+        const uint64_t row = m->write_queue[k] / TF_DRAM_ROW_BYTES;
+        for (uint32_t j = k; j < m->writes; j++) {
+            if (m->write_queue[j] == TF_NO_WRITE || m->write_queue[j] / TF_DRAM_ROW_BYTES != row) continue;
+            until = tf_m_later(until, tf_m_dram_write(m, t, from, m->write_queue[j]));
+            m->write_queue[j] = TF_NO_WRITE;
+        }
+    }
+    m->writes = 0;
+    tf_m_calendar_mark(&m->bus, from, until - from);
+    if (m->writes_until + TF_DRAM_RTW < from) m->writes_from = from;
+    m->writes_until = until;
+    m->reads_from = until + TF_DRAM_TWTR + TF_DRAM_CL;
+    m->last_write = tf_m_later(m->last_write, tf_m_to_cycle(until));
+}
+
+/* One burst at cycle `t`; returns the cycle at which it is done: data there, or write taken by the queue. */
 static TF_COLD uint64_t tf_m_dram(struct tf_model *m, uint64_t t, uint64_t address, bool write)
 {
+    const uint64_t clock = tf_m_to_dram_clock(t) + TF_DRAM_CONTROLLER_CK;
+#if TF_DRAM_BANKED
+    if (!write) return tf_m_to_cycle(tf_m_dram_read(m, clock, address));
+    m->write_queue[m->writes++] = address;
+    if (m->writes < TF_DRAM_WRITE_QUEUE) return t;
+    const uint64_t taken = tf_m_to_cycle(m->writes_until); /* the queue before it must be out */
+    tf_m_drain_writes(m, clock);
+    return tf_m_later(t, taken);
+#else
     (void)address;
-    const uint64_t ready = t * TF_PS_PER_CYCLE + TF_DRAM_LATENCY_PS;
-    const uint64_t slot = tf_m_calendar_take(&m->bus, (ready + TF_DRAM_BURST_PS - 1) / TF_DRAM_BURST_PS);
-    const uint64_t done = ((slot + 1) * TF_DRAM_BURST_PS + TF_PS_PER_CYCLE - 1) / TF_PS_PER_CYCLE;
-    if (write && done > m->last_write) m->last_write = done;
+    const uint64_t slot = tf_m_calendar_find(&m->bus, clock + TF_DRAM_LATENCY_CK, TF_DRAM_BURST_CK);
+    tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
+    const uint64_t done = tf_m_to_cycle(slot + TF_DRAM_BURST_CK);
+    if (write) m->last_write = tf_m_later(m->last_write, done);
     return done;
+#endif
+}
+
+static TF_COLD void tf_m_dram_reset(struct tf_model *m)
+{
+    for (uint32_t rank = 0; rank < TF_DRAM_RANKS; rank++) /* staggered over the ranks */
+        m->refresh_due[rank] = (uint64_t)(rank + 1) * TF_DRAM_TREFI / TF_DRAM_RANKS;
+}
+
+/* The end: what still waits in the write queue goes out. */
+static TF_COLD void tf_m_dram_finish(struct tf_model *m, uint64_t t)
+{
+    if (m->writes > 0) tf_m_drain_writes(m, tf_m_to_dram_clock(t));
 }
 
 #endif

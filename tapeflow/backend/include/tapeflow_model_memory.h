@@ -11,7 +11,9 @@
 #include "tapeflow_model_cache.h"
 
 #define TF_CHUNKS 40
-#define TF_FIRST_CHUNK_BYTES 4096u
+
+/* An array of unknown extent gets this much of the address space. */
+#define TF_UNKNOWN_BYTES ((uint64_t)1 << 36)
 
 typedef struct {
     uint64_t item_bytes;
@@ -27,11 +29,12 @@ TF_HOT uint64_t tf_m_lines_up(uint64_t bytes)
     return (bytes + TF_LINE_BYTES - 1) / TF_LINE_BYTES * TF_LINE_BYTES;
 }
 
-/* The virtual base of the next array. */
+/* The virtual base of the next array, of `count` elements (0: not known). */
 static TF_COLD uint64_t tf_m_array(struct tf_model *m, ptrdiff_t count, size_t element)
 {
     const uint64_t base = m->array_end;
-    m->array_end += tf_m_lines_up((count > 0 ? (uint64_t)count : 0) * element) + TF_ARRAY_SKEW_BYTES;
+    const uint64_t bytes = count > 0 ? (uint64_t)count * element : TF_UNKNOWN_BYTES;
+    m->array_end += tf_m_lines_up(bytes) + TF_ARRAY_SKEW_BYTES;
     return base;
 }
 
@@ -118,6 +121,7 @@ TF_HOT void tf_m_tape_popped(struct tf_model *m, size_t bytes)
 
 /* A tape in the cache: a stack of records. */
 typedef struct {
+    bool streamed; /* false; first in both kinds of handle */
     unsigned char *top, *low, *high; /* of the chunk at hand */
     uint64_t address;                /* of `low` */
     uint32_t chunk;
@@ -136,12 +140,14 @@ static TF_COLD void tf_m_region_turn(tf_region *region, uint32_t chunk, bool at_
 
 static TF_COLD void tf_m_region_open(tf_tape *tf, tf_region *region, size_t record, ptrdiff_t count, void *bytes)
 {
+    region->streamed = false;
     tf_m_home_reserved(tf, &region->home, record, count > 0 ? (uint64_t)count : 0, bytes);
     tf_m_region_turn(region, 0, false);
 }
 
 static TF_COLD void tf_m_region_open_growing(tf_region *region, size_t record)
 {
+    region->streamed = false;
     tf_m_home_growing(&region->home, record);
     region->top = region->low = region->high = NULL;
     region->address = 0;

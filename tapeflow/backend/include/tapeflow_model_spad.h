@@ -23,6 +23,7 @@ typedef struct {
 } tf_buffer;
 
 typedef struct {
+    bool streamed;                   /* true; first in both kinds of handle */
     unsigned char *top, *low, *high; /* of the current tile */
     uint64_t used;                   /* schedule time after the last access */
     uint64_t tile;                   /* number of the current tile */
@@ -72,6 +73,7 @@ static TF_COLD void tf_m_stream_open(tf_tape *tf, tf_stream *stream, tf_buffer *
     const uint64_t tile_bytes = (uint64_t)record * records;
     memset(stream, 0, sizeof *stream);
     memset(buffers, 0, copies * sizeof *buffers);
+    stream->streamed = true;
     stream->buffers = buffers;
     stream->copies = copies;
     stream->tile_bytes = tile_bytes;
@@ -269,6 +271,25 @@ static TF_COLD void tf_m_stream_close(tf_tape *tf, const tf_stream *stream)
     else if (stream->pushed != stream->popped) tf_m_fail(tf, "stream: tiles pushed and popped differ");
     else if (stream->pushed + stream->discarded != stream->fetched + stream->resident)
         tf_m_fail(tf, "stream: tiles pushed are not those fetched and those resident");
+}
+
+/* Bytes that a tape of either kind holds. */
+static TF_COLD uint64_t tf_m_handle_bytes(const void *handle)
+{
+    if (*(const bool *)handle) {
+        const tf_stream *stream = (const tf_stream *)handle;
+        return stream->tile * stream->tile_bytes + (uint64_t)(stream->top - stream->low);
+    }
+    const tf_region *region = (const tf_region *)handle;
+    const uint64_t below = region->home.first * (((uint64_t)1 << region->chunk) - 1) * region->home.item_bytes;
+    return below + (uint64_t)(region->top - region->low);
+}
+
+static TF_COLD void tf_m_close(tf_tape *tf, const void *handle)
+{
+    if (*(const bool *)handle) tf_m_stream_close(tf, (const tf_stream *)handle);
+    else if (tf->error == NULL && tf_m_handle_bytes(handle) != 0)
+        tf_m_fail(tf, "tape: closed with records left on it");
 }
 
 /* Records that fit in the current tile, and records that are left in it. */

@@ -136,6 +136,16 @@ typedef struct {
     uint64_t taken[TF_CALENDAR_WORDS]; /* a bit a slot, a ring of words */
 } tf_calendar;
 
+typedef struct {
+    uint64_t row;
+    bool open;
+    uint64_t activate;  /* earliest clock of each command to this bank */
+    uint64_t precharge;
+    uint64_t column;
+} tf_bank;
+
+#define TF_NO_WRITE (~(uint64_t)0)
+
 struct tf_model {
     /* clock */
     uint64_t tau;     /* schedule time at which the iteration at hand begins, stalls not counted */
@@ -156,7 +166,18 @@ struct tf_model {
     tf_way ways[TF_CACHE_SETS * (TF_CACHE_LEVELS > 0 ? TF_CACHE_WAYS : 1)];
     uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again */
 
+    /* DRAM, in its own clocks */
     tf_calendar bus;
+    tf_calendar activates[TF_DRAM_RANKS];
+    tf_bank banks[TF_DRAM_RANKS * TF_DRAM_GROUPS * TF_DRAM_BANKS];
+    uint64_t group_column[TF_DRAM_RANKS * TF_DRAM_GROUPS]; /* the next column command of each bank group */
+    uint64_t refresh_due[TF_DRAM_RANKS];
+    uint64_t write_queue[TF_DRAM_WRITE_QUEUE];
+    uint32_t writes;       /* entries of `write_queue` */
+    uint64_t writes_from;  /* the last run of writes on the bus */
+    uint64_t writes_until;
+    uint64_t reads_from;   /* the first read data after it */
+    uint64_t bus_end;      /* end of the last read on the bus */
 
     /* DMA */
     uint64_t dma_free;                       /* cycle at which the engine's scratchpad port is free */
