@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 
 BURST_BYTES = 64
 """What DRAM moves at once, and so the granule of the split."""
@@ -19,9 +20,19 @@ def bursts_for(records: int, record_bytes: int) -> int:
     return -(-records * record_bytes // BURST_BYTES)
 
 
+def records_of_whole_bursts(record_bytes: int) -> int:
+    """The fewest records that end where a burst ends."""
+    return BURST_BYTES // gcd(BURST_BYTES, record_bytes)
+
+
 def records_in(bursts: int, record_bytes: int) -> int:
-    """The whole records that a tile of `bursts` bursts holds."""
-    return bursts * BURST_BYTES // record_bytes
+    """The records that a tile of `bursts` bursts holds: whole records, and where it can be whole bursts of them.
+
+    Tiles lie side by side in DRAM, so with whole bursts each tile begins on a burst, and no burst is moved twice.
+    """
+    fit = bursts * BURST_BYTES // record_bytes
+    granule = records_of_whole_bursts(record_bytes)
+    return fit if fit < granule else fit - fit % granule
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,10 @@ class Demand:
         """The smallest tile that holds more records than one of `bursts` bursts; None where more are of no use."""
         records = records_in(bursts, self.record_bytes)
         # A tile that never gets full never travels.
-        return None if self.most is not None and records > self.most else bursts_for(records + 1, self.record_bytes)
+        if self.most is not None and records > self.most:
+            return None
+        granule = records_of_whole_bursts(self.record_bytes)
+        return bursts_for(records + (1 if records < granule else granule), self.record_bytes)
 
     def saved(self, bursts: int, larger: int) -> float:
         """Transfers that a tile of `larger` bursts saves over one of `bursts`, for each burst more."""

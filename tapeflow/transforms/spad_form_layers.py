@@ -226,12 +226,12 @@ class SpadFormLayersPass(ModulePass):
         Raises:
             TapeflowError: an option is not positive, a region is laid out `soa`, or no region fits.
         """
-        for option, value in (("bytes", self.bytes), ("buffers", self.buffers)):
+        for option, value, hint in (
+            ("bytes", self.bytes, "without a scratchpad, leave the pass out"),
+            ("buffers", self.buffers, "1 is a single buffer, 2 double buffering"),
+        ):
             if value < 1:
-                raise TapeflowError(
-                    f"spad-form-layers needs {option} of at least 1, not {value}",
-                    hint="without a scratchpad, leave the pass out",
-                )
+                raise TapeflowError(f"spad-form-layers needs {option} of at least 1, not {value}", hint=hint)
         for function in [child for child in op.walk() if isinstance(child, func.FuncOp)]:
             self.form_layers(function)
 
@@ -247,8 +247,8 @@ class SpadFormLayersPass(ModulePass):
         for region, demand, records in zip(regions, demands, tiles, strict=True):
             if records == 0:
                 remark(
-                    f"region '{region_name(region.create)}' stays in cache: the {self.bytes} bytes of the scratchpad "
-                    f"do not hold its {self.least_bytes(demand)} too",
+                    f"region '{region_name(region.create)}' stays in cache: it needs {self.least_bytes(demand)} bytes "
+                    f"of the scratchpad, whose {self.bytes} go to regions with more traffic",
                     region.create.location,
                 )
         stage(
@@ -271,9 +271,10 @@ class SpadFormLayersPass(ModulePass):
         """
         needs, position = min((self.least_bytes(demand), position) for position, demand in enumerate(demands))
         smallest = regions[position].create
+        copies = "buffer" if self.buffers == 1 else "buffers"
         raise TapeflowError(
             f"a scratchpad of {self.bytes} bytes is too small for any region: '{region_name(smallest)}', "
-            f"{demands[position].record_bytes} bytes a record, needs {needs} bytes ({self.buffers} buffers of "
+            f"{demands[position].record_bytes} bytes a record, needs {needs} bytes ({self.buffers} {copies} of "
             f"{demands[position].least_bursts * BURST_BYTES})",
             location=smallest.location,
             hint=f"give the scratchpad at least {needs} bytes" + (", or fewer buffers" if self.buffers > 1 else ""),
