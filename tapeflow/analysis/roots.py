@@ -1,0 +1,132 @@
+"""The roots of an array: the arguments and allocations that a memref may be a view of.
+
+A memref that a cast or a subview makes is a view of its source; one that comes out of a branch, a loop or a select is
+a view of one of several. `roots` looks through all of these, so two memrefs with no root in common do not overlap
+(arguments do not overlap one another: the Python surface checks it, and C says so by `restrict`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import SymbolTable
+
+from tapeflow.dialects.ad import AccumulateOp
+
+VIEWS = (
+    memref.CastOp,
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+    memref.MemorySpaceCastOp,
+    memref.ViewOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+)
+"""Operations whose result is a view of their first operand."""
+
+
+def is_array(value: SSAValue) -> bool:
+    """Whether `value` is an array."""
+    return isinstance(value.type, MemRefType)
+
+
+def _yielded(block: Block, position: int) -> SSAValue:
+    terminator = block.last_op
+    assert terminator is not None
+    return terminator.operands[position]
+
+
+def _sources(value: SSAValue) -> Iterator[SSAValue]:
+    """What `value` may be a view of, one step back; nothing for a root."""
+    match value:
+        case OpResult(op=op) if isinstance(op, VIEWS):
+            yield op.operands[0]
+        case OpResult(op=arith.SelectOp() as op):
+            yield op.lhs
+            yield op.rhs
+        case OpResult(op=scf.IfOp() as op, index=index):
+            yield _yielded(op.true_region.block, index)
+            yield _yielded(op.false_region.block, index)
+        case OpResult(op=scf.ForOp() as op, index=index):
+            yield op.iter_args[index]
+            yield _yielded(op.body.block, index)
+        case BlockArgument(block=block, index=index):
+            loop = block.parent_op()
+            if isinstance(loop, scf.ForOp):
+                yield loop.iter_args[index - 1]
+                yield _yielded(block, index - 1)
+        case _:
+            pass
+
+
+def roots(array: SSAValue) -> frozenset[SSAValue]:
+    """The arguments and allocations that `array` may be a view of: one for most arrays, several for a selected one."""
+    found: set[SSAValue] = set()
+    seen = {array}
+    pending = [array]
+    while pending:
+        value = pending.pop()
+        sources = tuple(_sources(value))
+        if not sources:
+            found.add(value)
+        fresh = [source for source in sources if source not in seen]
+        seen.update(fresh)
+        pending.extend(fresh)
+    return frozenset(found)
+
+
+_ONLY_READ = (memref.LoadOp, memref.DimOp, memref.DeallocOp, arith.SelectOp, scf.YieldOp, func.ReturnOp, *VIEWS)
+"""Operations that write to none of the arrays among their operands."""
+
+
+def written_arrays(op: Operation) -> Iterator[SSAValue]:
+    """The arrays that `op` itself, not the ops nested in it, may write to.
+
+    An operation that Tapeflow does not know may write to every array it is given.
+    """
+    return _written_arrays(op, ())
+
+
+def written_arguments(function: func.FuncOp) -> frozenset[BlockArgument]:
+    """The array arguments of `function` that it, or a function that it calls, may write to."""
+    return _written_arguments(function, ())
+
+
+def _written_arrays(op: Operation, callers: tuple[func.FuncOp, ...]) -> Iterator[SSAValue]:
+    match op:
+        case memref.StoreOp() | AccumulateOp():
+            yield op.memref
+        case memref.CopyOp():
+            yield op.destination
+        case func.CallOp():
+            yield from _written_by_call(op, callers)
+        case scf.ForOp() | scf.IfOp():
+            return
+        case _ if not isinstance(op, _ONLY_READ):
+            yield from filter(is_array, op.operands)
+        case _:
+            return
+
+
+def _written_by_call(call: func.CallOp, callers: tuple[func.FuncOp, ...]) -> Iterator[SSAValue]:
+    callee = SymbolTable.lookup_symbol(call, call.callee)
+    if not isinstance(callee, func.FuncOp) or callee.is_declaration or callee in callers:
+        yield from filter(is_array, call.operands)
+        return
+    written = _written_arguments(callee, callers)
+    yield from (operand for operand, argument in zip(call.operands, callee.args, strict=True) if argument in written)
+
+
+def _written_arguments(function: func.FuncOp, callers: tuple[func.FuncOp, ...]) -> frozenset[BlockArgument]:
+    if function.is_declaration:
+        return frozenset()
+    written = {
+        root
+        for op in function.body.walk()
+        for array in _written_arrays(op, (*callers, function))
+        for root in roots(array)
+    }
+    return frozenset(argument for argument in function.args if argument in written)
