@@ -40,7 +40,7 @@ static TF_COLD void tf_m_free_blocks(struct tf_model *m)
 }
 
 /* The model's memory goes with the tape's. */
-static TF_COLD void tf_model_free(tf_tape *tf)
+static TF_COLD void tf_m_delete(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
     if (m == NULL) return;
@@ -51,7 +51,7 @@ static TF_COLD void tf_model_free(tf_tape *tf)
 }
 
 /* Cold start: empty cache and scratchpad, all banks idle, counters and clock at 0. False when there is no memory. */
-static TF_COLD bool tf_model_begin(tf_tape *tf)
+static TF_COLD bool tf_m_reset(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
     if (m == NULL) {
@@ -60,7 +60,7 @@ static TF_COLD bool tf_model_begin(tf_tape *tf)
         m->spad = (unsigned char *)malloc(TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
         tf->model = m;
         if (m->spad == NULL) {
-            tf_model_free(tf);
+            tf_m_delete(tf);
             return false;
         }
     }
@@ -77,7 +77,7 @@ static TF_COLD bool tf_model_begin(tf_tape *tf)
 }
 
 /* The end of a call: dirty lines go to DRAM, and the clock stops when the last write is there. */
-static TF_COLD void tf_model_end(tf_tape *tf)
+static TF_COLD void tf_m_finish(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
     const uint64_t now = tf_m_now_after_all(m);
@@ -102,12 +102,12 @@ size_t tf_line_count(void);
 
 bool tf_model_reset(tf_tape *tf)
 {
-    return tf_model_begin(tf);
+    return tf_m_reset(tf);
 }
 
 void tf_model_finish(tf_tape *tf)
 {
-    tf_model_end(tf);
+    tf_m_finish(tf);
 }
 
 const char *const *tf_counter_names(void)
@@ -238,8 +238,6 @@ size_t tf_line_count(void)
     } while (0)
 
 /* costs ceil(bytes / port) scratchpad accesses */
-#define TF_WRITE_GROW TF_WRITE
-#define TF_READ_GROW TF_READ
 #define TF_READ(name) (tf_m_read(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset), tf_at_##name)
 
 /* costs an integer comparison (in the schedule's operation mix) */
@@ -268,12 +266,7 @@ size_t tf_line_count(void)
 /* costs a stall if the tile below is still on its way */
 #define TF_POP(name) tf_m_stream_pop(tf, &name)
 
-/* costs nothing: the forward sweep is over; note what the tape holds */
-#define TF_TURN(name) tf_note_use(tf, #name, tf_m_handle_bytes(&name))
-#define TF_TURN_GROW TF_TURN
-
 /* costs nothing: checks that nothing is left */
 #define TF_CLOSE(name) tf_m_close(tf, &name)
-#define TF_CLOSE_GROW TF_CLOSE
 
 #endif

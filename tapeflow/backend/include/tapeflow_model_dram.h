@@ -1,10 +1,10 @@
 /* DRAM: banks with open rows, a data bus, activates, refresh and a write queue, all shared by cache and DMA.
  *
  * Every request is timed when it is made, from a few timestamps: per bank the earliest precharge, activate and column
- * command; per bank group the next column (tCCD_L); per rank a calendar of activates (tFAW / 4 apart) and the next
- * refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
- * a scheduler that picks the first ready request gives. Writes are posted: they wait in a queue, and when it is full
- * they go out together, row by row, with a turnaround of the bus on either side.
+ * command; per bank group how many column commands a window has (tCCD_L); per rank a calendar of activates (tFAW / 4
+ * apart) and the next refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
+ * a scheduler that picks the first ready request gives. Writes are posted: a queue collects them, and when it is full
+ * they go out together, row by row, with a turnaround of the bus on either side, while the next ones are collected.
  * Inside, time is in DRAM clocks; addresses map as row : rank : bank : bank group : column.
  * With TF_DRAM_BANKED 0 there is only a latency and the bus, for closed forms.
  */
@@ -51,12 +51,13 @@ static inline tf_place tf_m_place(uint64_t address)
     return place;
 }
 
-/* Refreshes of `rank` that fell due by clock `t`: its rows are closed, and it is busy until the last one is over. */
+/* Refreshes of `rank` that fell due by clock `t`: what was under way ends, its rows are closed, and it is busy until the
+ * last refresh is over. */
 static inline void tf_m_refresh(struct tf_model *m, uint32_t rank, uint64_t t)
 {
     if (TF_LIKELY(t < m->refresh_due[rank])) return;
     const uint64_t start = m->refresh_due[rank] + (t - m->refresh_due[rank]) / TF_DRAM_TREFI * TF_DRAM_TREFI;
-    const uint64_t over = start + TF_DRAM_TRFC;
+    const uint64_t over = tf_m_later(start, m->rank_end[rank]) + TF_DRAM_TRFC;
     m->refresh_due[rank] = start + TF_DRAM_TREFI;
     if (t < over) m->count.dram_refreshes++;
     for (uint32_t k = 0; k < TF_DRAM_GROUPS * TF_DRAM_BANKS; k++) {
@@ -88,21 +89,42 @@ static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, 
     return bank->column;
 }
 
+/* Column commands of one bank group are tCCD_L apart, those of different groups interleave. Windows of eight such
+ * distances with room for eight commands leave their order open, as a scheduler does. */
+#define TF_COLUMN_WINDOW (8u * TF_DRAM_TCCD_L)
+
+/* The data bus for one burst of bank group `group`, at clock `slot` or later. */
+static inline uint64_t tf_m_take_bus(struct tf_model *m, uint32_t group, uint64_t slot)
+{
+    for (;;) {
+        slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
+        const uint64_t window = slot / TF_COLUMN_WINDOW;
+        tf_window *columns = &m->columns[group][window % TF_COLUMN_WINDOWS];
+        if (columns->window < window || columns->used == 0) {
+            columns->window = window;
+            columns->used = 0;
+        }
+        if (columns->window == window && columns->used < 8) {
+            columns->used++;
+            tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
+            return slot;
+        }
+        slot = (window + 1) * TF_COLUMN_WINDOW;
+    }
+}
+
 /* A read that arrives at clock `t`; returns the clock at which its last data is there. */
 static inline uint64_t tf_m_dram_read(struct tf_model *m, uint64_t t, uint64_t address)
 {
     const tf_place place = tf_m_place(address);
-    uint64_t column = tf_m_open_row(m, &place, t);
-    column = tf_m_later(column, m->group_column[place.group]);
-    uint64_t slot = column + TF_DRAM_CL;
+    uint64_t slot = tf_m_open_row(m, &place, t) + TF_DRAM_CL;
     if (slot + TF_DRAM_BURST_CK > m->writes_from && slot < m->reads_from) slot = m->reads_from;
-    slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
-    tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
-    column = slot - TF_DRAM_CL;
-    m->group_column[place.group] = column + TF_DRAM_TCCD_L;
+    slot = tf_m_take_bus(m, place.group, slot);
     tf_bank *bank = &m->banks[place.bank];
-    bank->precharge = tf_m_later(bank->precharge, column + TF_DRAM_TRTP);
-    if (slot + TF_DRAM_BURST_CK > m->bus_end) m->bus_end = slot + TF_DRAM_BURST_CK;
+    bank->precharge = tf_m_later(bank->precharge, slot - TF_DRAM_CL + TF_DRAM_TRTP);
+    m->rank_end[place.rank] = tf_m_later(m->rank_end[place.rank], slot + TF_DRAM_BURST_CK);
+    m->bus_end = tf_m_later(m->bus_end, slot + TF_DRAM_BURST_CK);
+    m->writing = false;
     return slot + TF_DRAM_BURST_CK;
 }
 
@@ -110,38 +132,37 @@ static inline uint64_t tf_m_dram_read(struct tf_model *m, uint64_t t, uint64_t a
 static inline uint64_t tf_m_dram_write(struct tf_model *m, uint64_t t, uint64_t from, uint64_t address)
 {
     const tf_place place = tf_m_place(address);
-    uint64_t column = tf_m_open_row(m, &place, t);
-    column = tf_m_later(column, m->group_column[place.group]);
-    uint64_t slot = tf_m_later(column + TF_DRAM_CWL, from);
-    slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
-    tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
-    column = slot - TF_DRAM_CWL;
-    m->group_column[place.group] = column + TF_DRAM_TCCD_L;
+    uint64_t slot = tf_m_later(tf_m_open_row(m, &place, t) + TF_DRAM_CWL, from);
+    slot = tf_m_take_bus(m, place.group, slot);
     tf_bank *bank = &m->banks[place.bank];
     bank->precharge = tf_m_later(bank->precharge, slot + TF_DRAM_BURST_CK + TF_DRAM_TWR);
+    m->rank_end[place.rank] = tf_m_later(m->rank_end[place.rank], slot + TF_DRAM_BURST_CK);
     return slot + TF_DRAM_BURST_CK;
 }
 
 /* Send out all queued writes, those of one row together, from clock `t` on. */
 static TF_COLD void tf_m_drain_writes(struct tf_model *m, uint64_t t)
 {
-    const uint64_t from = tf_m_later(tf_m_later(t, m->bus_end) + TF_DRAM_RTW, m->writes_until);
-    uint64_t until = from;
+    if (!m->writing) { /* the bus turns; nothing fits any more into the run of writes before */
+        tf_m_calendar_mark(&m->bus, m->writes_from, m->writes_until - m->writes_from);
+        m->writes_from = tf_m_later(tf_m_later(t, m->bus_end) + TF_DRAM_RTW, m->writes_until);
+        m->writing = true;
+    }
+    const uint64_t from = tf_m_later(m->writes_from, t);
     for (uint32_t k = 0; k < m->writes; k++) {
         if (m->write_queue[k] == TF_NO_WRITE) continue;
         const uint64_t row = m->write_queue[k] / TF_DRAM_ROW_BYTES;
         for (uint32_t j = k; j < m->writes; j++) {
             if (m->write_queue[j] == TF_NO_WRITE || m->write_queue[j] / TF_DRAM_ROW_BYTES != row) continue;
-            until = tf_m_later(until, tf_m_dram_write(m, t, from, m->write_queue[j]));
+            m->write_done[m->write_half][j] = tf_m_dram_write(m, t, from, m->write_queue[j]);
+            m->writes_until = tf_m_later(m->writes_until, m->write_done[m->write_half][j]);
             m->write_queue[j] = TF_NO_WRITE;
         }
     }
     m->writes = 0;
-    tf_m_calendar_mark(&m->bus, from, until - from);
-    if (m->writes_until + TF_DRAM_RTW < from) m->writes_from = from;
-    m->writes_until = until;
-    m->reads_from = until + TF_DRAM_TWTR + TF_DRAM_CL;
-    m->last_write = tf_m_later(m->last_write, tf_m_to_cycle(until));
+    m->write_half ^= 1u;
+    m->reads_from = m->writes_until + TF_DRAM_TWTR + TF_DRAM_CL;
+    m->last_write = tf_m_later(m->last_write, tf_m_to_cycle(m->writes_until));
 }
 
 /* One burst at cycle `t`; returns the cycle at which it is done: data there, or write taken by the queue. */
@@ -150,11 +171,10 @@ static TF_COLD uint64_t tf_m_dram(struct tf_model *m, uint64_t t, uint64_t addre
     const uint64_t clock = tf_m_to_dram_clock(t) + TF_DRAM_CONTROLLER_CK;
 #if TF_DRAM_BANKED
     if (!write) return tf_m_to_cycle(tf_m_dram_read(m, clock, address));
+    const uint64_t taken = tf_m_later(t, tf_m_to_cycle(m->write_done[m->write_half][m->writes])); /* a free entry */
     m->write_queue[m->writes++] = address;
-    if (m->writes < TF_DRAM_WRITE_QUEUE) return t;
-    const uint64_t taken = tf_m_to_cycle(m->writes_until); /* the queue before it must be out */
-    tf_m_drain_writes(m, clock);
-    return tf_m_later(t, taken);
+    if (m->writes == TF_DRAM_WRITE_QUEUE) tf_m_drain_writes(m, tf_m_later(clock, tf_m_to_dram_clock(taken)));
+    return taken;
 #else
     (void)address;
     const uint64_t slot = tf_m_calendar_find(&m->bus, clock + TF_DRAM_LATENCY_CK, TF_DRAM_BURST_CK);

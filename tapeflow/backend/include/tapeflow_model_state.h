@@ -144,6 +144,14 @@ typedef struct {
     uint64_t column;
 } tf_bank;
 
+/* Column commands of a bank group in one window of time. */
+typedef struct {
+    uint64_t window;
+    uint32_t used;
+} tf_window;
+
+#define TF_COLUMN_WINDOWS 64
+
 #define TF_NO_WRITE (~(uint64_t)0)
 
 struct tf_model {
@@ -170,14 +178,18 @@ struct tf_model {
     tf_calendar bus;
     tf_calendar activates[TF_DRAM_RANKS];
     tf_bank banks[TF_DRAM_RANKS * TF_DRAM_GROUPS * TF_DRAM_BANKS];
-    uint64_t group_column[TF_DRAM_RANKS * TF_DRAM_GROUPS]; /* the next column command of each bank group */
+    tf_window columns[TF_DRAM_RANKS * TF_DRAM_GROUPS][TF_COLUMN_WINDOWS];
     uint64_t refresh_due[TF_DRAM_RANKS];
     uint64_t write_queue[TF_DRAM_WRITE_QUEUE];
+    uint64_t write_done[2][TF_DRAM_WRITE_QUEUE]; /* end of the last writes: one half collects while the other drains */
+    uint32_t write_half;
     uint32_t writes;       /* entries of `write_queue` */
     uint64_t writes_from;  /* the last run of writes on the bus */
     uint64_t writes_until;
     uint64_t reads_from;   /* the first read data after it */
     uint64_t bus_end;      /* end of the last read on the bus */
+    uint64_t rank_end[TF_DRAM_RANKS]; /* end of the last burst of each rank */
+    bool writing;          /* no read since the last run of writes */
 
     /* DMA */
     uint64_t dma_free;                       /* cycle at which the engine's scratchpad port is free */
