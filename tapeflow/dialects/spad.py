@@ -41,9 +41,11 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
+    MessageConstraint,
     ParamAttrConstraint,
     irdl_attr_definition,
     irdl_op_definition,
+    lazy_traits_def,
     operand_def,
     opt_operand_def,
     prop_def,
@@ -55,7 +57,13 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SingleBlockImplicitTerminator, ensure_terminator
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    RecursiveMemoryEffect,
+    SingleBlockImplicitTerminator,
+    ensure_terminator,
+)
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -206,6 +214,10 @@ class FullOp(IRDLOperation):
     def __init__(self, buffer: SSAValue):
         super().__init__(operands=[buffer], result_types=[i1])
 
+    def verify_(self) -> None:
+        """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.buffer)
+
 
 @irdl_op_definition
 class EmptyOp(IRDLOperation):
@@ -222,6 +234,15 @@ class EmptyOp(IRDLOperation):
     def __init__(self, buffer: SSAValue):
         super().__init__(operands=[buffer], result_types=[i1])
 
+    def verify_(self) -> None:
+        """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.buffer)
+
+
+_BUFFER_OR_HOME = MessageConstraint(
+    BaseAttr(BufferType) | BaseAttr(RegionType), "a transfer is between a !spad.buffer and a !tape.region"
+)
+
 
 @irdl_op_definition
 class DmaStartOp(IRDLOperation):
@@ -233,8 +254,8 @@ class DmaStartOp(IRDLOperation):
 
     name = "spad.dma_start"
 
-    source = operand_def(BaseAttr(BufferType) | BaseAttr(RegionType))
-    destination = operand_def(BaseAttr(BufferType) | BaseAttr(RegionType))
+    source = operand_def(_BUFFER_OR_HOME)
+    destination = operand_def(_BUFFER_OR_HOME)
 
     traits = traits_def(MovesHandle())
     assembly_format = "$source `to` $destination attr-dict `:` type($source) `to` type($destination)"
@@ -283,6 +304,10 @@ class DmaWaitOp(IRDLOperation):
     def __init__(self, buffer: SSAValue):
         super().__init__(operands=[buffer])
 
+    def verify_(self) -> None:
+        """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.buffer)
+
 
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
@@ -290,7 +315,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
     name = "spad.yield"
 
-    traits = traits_def(IsTerminator())
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(LayerOp)))
 
 
 class Boundary(StrEnum):
@@ -381,21 +406,26 @@ class LayerOp(IRDLOperation):
             raise VerifyException(f"the body of a layer ends with spad.yield of ({', '.join(map(str, carried))})")
         if self.clause.block.args:
             raise VerifyException("the clause of a layer takes no arguments")
+        end = self.clause.block.last_op
+        if not isinstance(end, YieldOp) or end.arguments:
+            raise VerifyException("the clause of a layer yields nothing")
         self._verify_one_record()
 
     def _verify_one_record(self) -> None:
         mover = WriteOp if self.boundary.data is Boundary.FULL else ReadOp
-        moves = [use.operation for use in self.buffer.uses if self.is_ancestor(use.operation)]
-        records = [op for op in moves if isinstance(op, WriteOp | ReadOp)]
-        in_body = [op for op in records if self.body.block.is_ancestor(op)]
-        if len(in_body) != 1 or type(in_body[0]) is not mover or in_body[0].parent is not self.body.block:
+        uses = [
+            use.operation for use in self.buffer.uses if self.is_ancestor(use.operation) and use.operation is not self
+        ]
+        in_body = [op for op in uses if self.body.block.is_ancestor(op)]
+        records = [op for op in in_body if isinstance(op, WriteOp | ReadOp)]
+        if len(records) != 1 or type(records[0]) is not mover or records[0].parent is not self.body.block:
             raise VerifyException(
                 f"a layer cut when {self.boundary.data} has exactly one {mover.name} of its buffer in its body, "
                 "outside of any loop or branch there"
             )
-        if any(isinstance(op, DmaStartOp) and self.body.block.is_ancestor(op) for op in moves):
+        if not all(isinstance(op, WriteOp | ReadOp | FullOp | EmptyOp) for op in in_body):
             raise VerifyException("the tiles of a layer's buffer move in its clause, not in its body")
-        if len(records) > len(in_body):
+        if any(isinstance(op, WriteOp | ReadOp) for op in uses if op not in in_body):
             raise VerifyException("the clause of a layer moves tiles, not records")
 
     def print(self, printer: Printer) -> None:

@@ -20,6 +20,8 @@ stream.close %fifo_j : !stream.fifo<64 x {c: i1}>
   the copy that tile t + 1 takes still drains.
 - `prefetch`: the current tile t is empty. Start to fetch tile t - B into the copy just emptied, unless t < B.
 - `pop`: make tile t - 1 current; wait only if it is still on its way. It follows a `prefetch`.
+  A tile stays in the FIFO until `pop` makes it current: so the sweeps may turn at any time, and what was fetched ahead
+  in vain is fetched again.
 - `close`: nothing is left, neither in the FIFO nor in flight.
 
 At the turn-around tiles t - 1 to t - B + 1 are still on chip and are never fetched: of P tiles pushed,
@@ -126,13 +128,17 @@ class CreateOp(IRDLOperation):
     def verify_(self) -> None:
         """A FIFO that is read is written too, and one that is used is closed or handed on."""
         users = [use.operation for use in self.fifo.uses]
-        pushes = any(isinstance(user, PushOp) for user in users)
-        pops = any(isinstance(user, PopOp | PrefetchOp) for user in users)
-        handed_on = any(not isinstance(user, PushOp | PopOp | PrefetchOp | CloseOp) for user in users)
-        if pops and not pushes and not handed_on:
+        if any(not isinstance(user, PushOp | PopOp | PrefetchOp | CloseOp) for user in users):
+            return  # handed on: who takes it may do the rest
+        pushed = any(isinstance(user, PushOp) for user in users)
+        popped = any(isinstance(user, PopOp) for user in users)
+        closed = any(isinstance(user, CloseOp) for user in users)
+        if popped and not pushed:
             raise VerifyException("this FIFO is popped, but nothing is ever pushed into it")
-        if pushes and not pops and not handed_on:
+        if pushed and not popped:
             raise VerifyException("this FIFO is pushed into, but never popped: what it holds is lost")
+        if users and not closed:
+            raise VerifyException("this FIFO is used, but never closed: nothing says that it ends empty")
 
 
 _RECORDS: AttrConstraint = VarConstraint("Records", AnyAttr())
@@ -160,6 +166,7 @@ class PushOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.buffer)
         verify_not_in_parallel(self, self.fifo)
 
 
@@ -180,6 +187,7 @@ class PrefetchOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.buffer)
         verify_not_in_parallel(self, self.fifo)
 
 
@@ -200,6 +208,7 @@ class PopOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.buffer)
         verify_not_in_parallel(self, self.fifo)
 
 
@@ -216,6 +225,10 @@ class CloseOp(IRDLOperation):
 
     def __init__(self, fifo: SSAValue):
         super().__init__(operands=[fifo])
+
+    def verify_(self) -> None:
+        """Order is kept only in sequential code."""
+        verify_not_in_parallel(self, self.fifo)
 
 
 Stream = Dialect("stream", [CreateOp, PushOp, PrefetchOp, PopOp, CloseOp], [FifoType])

@@ -34,6 +34,7 @@ from xdsl.irdl import (
     AnyAttr,
     BaseAttr,
     IRDLOperation,
+    MessageConstraint,
     ParamAttrConstraint,
     VarConstraint,
     irdl_attr_definition,
@@ -159,7 +160,11 @@ class CreateOp(IRDLOperation):
     name = "tape.create"
 
     reserve = opt_operand_def(IndexType)
-    tape = result_def(BaseAttr(TapeType) | BaseAttr(RegionType))
+    tape = result_def(
+        MessageConstraint(
+            BaseAttr(TapeType) | BaseAttr(RegionType), "what is created is a !tape.tape or a !tape.region"
+        )
+    )
 
     traits = traits_def(CreatesHandle(), CreateOpCanonicalization())
     assembly_format = "(`reserve` $reserve^)? attr-dict `:` type($tape)"
