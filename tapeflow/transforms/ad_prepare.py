@@ -1,0 +1,136 @@
+"""`ad-prepare`: bring what is to be differentiated into the one form that `ad-differentiate` knows.
+
+Applies to the functions that the module's requests name, or to all if there are none. Afterwards such a function is one
+block of `scf.for` and `scf.if`, `arith`, `math` and `memref` ops: calls are inlined, scalar variables are SSA values,
+constants are in the top block, loops count in `index`, nothing is computed twice or for nobody. What it cannot bring
+into this form it refuses, with the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, math, memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnregisteredOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from tapeflow.analysis.requests import functions_of, primal_of, requests_of
+from tapeflow.errors import TapeflowError
+from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
+from tapeflow.transforms.dead_code import remove_dead_code
+from tapeflow.transforms.inline_calls import inline_calls
+from tapeflow.transforms.promote_scalars import promote_scalars
+from tapeflow.transforms.simplify import simplify
+
+_KNOWN: frozenset[type[Operation]] = frozenset(
+    (
+        *arith.Arith.operations,
+        *math.Math.operations,
+        scf.ForOp,
+        scf.IfOp,
+        scf.YieldOp,
+        func.CallOp,
+        func.ReturnOp,
+        memref.AllocaOp,
+        memref.AllocOp,
+        memref.CastOp,
+        memref.DeallocOp,
+        memref.DimOp,
+        memref.LoadOp,
+        memref.StoreOp,
+        memref.SubviewOp,
+    )
+)
+
+_REMEDIES: Mapping[str, str] = {
+    "scf.while": "write it as a counted loop, with a bound on the number of iterations and a branch inside",
+    "scf.parallel": "write it as nested scf.for loops",
+    "affine": "lower it first, with mlir-opt --lower-affine",
+    "linalg": "lower it first, with mlir-opt --convert-linalg-to-loops",
+    "tensor": "bufferize it first, with mlir-opt --one-shot-bufferize",
+    "cf": "write it with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
+    "memref.copy": "copy element by element in a loop",
+    "memref.get_global": "pass the table as an argument",
+}
+"""What to do about an operation that is refused, by its name or its dialect."""
+
+
+def targets(module: ModuleOp) -> Iterator[func.FuncOp]:
+    """The functions to prepare: those that requests name, or all with a body if there are no requests."""
+    functions = functions_of(module)
+    requests = requests_of(module)
+    if requests:
+        yield from dict.fromkeys(primal_of(request, functions) for request in requests)
+    else:
+        yield from (function for function in functions.values() if not function.is_declaration)
+
+
+def check_operations(function: func.FuncOp) -> None:
+    """Refuse `function` if it has an operation that cannot be differentiated, or more than one block.
+
+    Raises:
+        TapeflowError: names the operation, its place and a way round.
+    """
+    if any(isinstance(type_, MemRefType) for type_ in function.function_type.outputs):
+        raise TapeflowError(
+            f"'{function.sym_name.data}' returns an array, which cannot be differentiated",
+            location=function.location,
+            hint="write into an array argument instead",
+        )
+    for op in function.body.walk():
+        if type(op) not in _KNOWN:
+            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+            hint = _REMEDIES.get(name) or _REMEDIES.get(name.partition(".")[0])
+            raise TapeflowError(f"'{name}' cannot be differentiated yet", location=op.location, hint=hint)
+    if len(function.body.blocks) != 1:
+        raise TapeflowError(
+            f"'{function.sym_name.data}' has jumps between blocks", location=function.location, hint=_REMEDIES["cf"]
+        )
+
+
+def keep_local_arrays_in_their_blocks(function: func.FuncOp) -> None:
+    """Make every local array one that lives as long as its block: `memref.alloca`, with no `memref.dealloc`."""
+    for op in list(function.body.walk()):
+        if isinstance(op, memref.DeallocOp):
+            Rewriter.erase_op(op)
+        elif isinstance(op, memref.AllocOp):
+            local = memref.AllocaOp.build(
+                operands=[op.dynamic_sizes, op.symbol_operands],
+                result_types=[op.memref.type],
+                properties={"alignment": op.alignment},
+            )
+            local.location = op.location
+            local.memref.name_hint = op.memref.name_hint
+            Rewriter.replace_op(op, local)
+
+
+def prepare(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
+    """Bring `function` into the form that `ad-differentiate` knows.
+
+    Raises:
+        TapeflowError: it has something that cannot be brought into that form.
+    """
+    inline_calls(function, functions)
+    check_operations(function)
+    keep_local_arrays_in_their_blocks(function)
+    promote_scalars(function)
+    simplify(function)
+    unify_common_subexpressions(function)
+    remove_dead_code(function)
+
+
+@dataclass(frozen=True)
+class AdPreparePass(ModulePass):
+    """Bring the functions that are to be differentiated into the one form that `ad-differentiate` knows."""
+
+    name = "ad-prepare"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Prepare the targets of `op`, in place."""
+        functions = functions_of(op)
+        for function in tuple(targets(op)):
+            prepare(function, functions)
