@@ -104,6 +104,10 @@ static TF_COLD void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
         ready = tf_m_fetch_line(m, at, address, TF_NO_LINE);
     }
 #endif
+#if TF_CACHE_BLOCKING
+    slack = 0; /* nothing goes on beside a miss */
+    write = false;
+#endif
     if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
 }
 

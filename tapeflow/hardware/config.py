@@ -1,0 +1,479 @@
+"""The machine that compiled gradients are simulated on: every parameter, its unit, and where its default comes from.
+
+```python
+machine = Hardware.preset("stream-1k")
+machine.with_(cache={"mshrs": 16}, name="stream-1k, 16 MSHRs")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tapeflow.errors import TapeflowError
+from tapeflow.hardware import tables
+
+LINE_BYTES = 64
+"""Bytes of a cache line: what the energy tables hold, and a burst of DDR4."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def _check_power_of_two(what: str, value: int) -> None:
+    if value & (value - 1):
+        raise ValueError(f"{what} is {value}, which is not a power of two")
+
+
+class Cache(_Part):
+    """A non-blocking, set-associative, write-back, write-allocate cache with least-recently-used replacement."""
+
+    size_bytes: int = Field(gt=0)
+    """Capacity in bytes, a power of two."""
+
+    ways: int = Field(default=8, gt=0)
+    """Associativity. CACTI has no 8-way cache at 4 KiB or less (sram-cacti7.csv)."""
+
+    hit_cycles: int = Field(default=2, ge=1)
+    """Latency of a hit in cycles: the array's access time (CACTI 7) rounded up, and one cycle for the address."""
+
+    ports: int = Field(default=2, ge=1)
+    """Accesses that the datapath may start in a cycle. Banked: energy an access is that of one port."""
+
+    port_bytes: Literal[8, 64] = 8
+    """Bytes of an access. A line fill or write-back is line / port accesses of the array."""
+
+    mshrs: int = Field(default=8, ge=1, le=256)
+    """Miss registers: lines that may be on their way at a time. Swept over 4, 8, 16, 32 in the evaluation."""
+
+    access: Literal["parallel", "sequential"] = "parallel"
+    """Whether data ways are read with the tags, or after them: sequential costs less energy and more time."""
+
+    blocking: bool = False
+    """Whether the datapath waits for every miss, stores too, as in the published artifact's baseline."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_power_of_two("the cache's size_bytes", self.size_bytes)
+        lines = self.size_bytes // LINE_BYTES
+        if lines == 0:
+            raise ValueError(f"a cache of {self.size_bytes} bytes holds no line of {LINE_BYTES}")
+        if lines % self.ways:
+            raise ValueError(f"{self.ways} ways do not divide the {lines} lines of a cache of {self.size_bytes} bytes")
+        return self
+
+    @property
+    def array_kind(self) -> str:
+        """The kind of the array in the energy table."""
+        return f"c{self.ways}w_{'par' if self.access == 'parallel' else 'seq'}{self.port_bytes}"
+
+
+class Scratchpad(_Part):
+    """A memory on chip that the program addresses: no tags, no misses."""
+
+    size_bytes: int = Field(gt=0)
+    """Capacity in bytes, a power of two."""
+
+    access_cycles: int = Field(default=1, ge=1)
+    """Latency of an access in cycles (CACTI 7: 0.47 ns for 1 KiB, itrs-lop at 45 nm)."""
+
+    ports: int = Field(default=1, ge=1)
+    """Accesses that the datapath may start in a cycle. The DMA engine works on the other buffer, in another bank."""
+
+    port_bytes: Literal[8, 64] = 8
+    """Bytes of an access; a record takes ceil(bytes / port) of them, a 64-byte burst of the DMA engine 64 / port."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_power_of_two("the scratchpad's size_bytes", self.size_bytes)
+        return self
+
+    @property
+    def array_kind(self) -> str:
+        """The kind of the array in the energy table."""
+        return f"spm{self.port_bytes}"
+
+
+class Dma(_Part):
+    """The engine that moves tiles between scratchpad and DRAM."""
+
+    outstanding: int = Field(default=8, ge=1, le=256)
+    """Bursts that may be in flight at a time: with the cache's MSHRs, the machine's budget of outstanding requests."""
+
+    start_cycles: int = Field(default=1, ge=0)
+    """Cycles that the datapath is held while it writes a descriptor (one store to the engine's queue)."""
+
+    setup_cycles: int = Field(default=4, ge=0)
+    """Cycles from a written descriptor to its first burst: decode and address generation (an assumption, swept)."""
+
+    descriptor_pj: float = Field(default=10.0, ge=0)
+    """Energy of a descriptor in pJ: about 16 accesses of a 64-bit register (0.58 pJ, functional-units.csv)."""
+
+
+class Dram(_Part):
+    """Main memory, one channel."""
+
+    part: str = "DDR4-2400"
+    """Row of dram-timing.csv and dram-structure.csv, which names the row of dram-energy.csv."""
+
+    timing: Literal["banked", "fixed"] = "banked"
+    """`banked`: open rows, activates, refresh, write queue. `fixed`: a latency and the bus, for closed forms."""
+
+    fixed_latency_ns: float = Field(default=50.0, gt=0)
+    """With `fixed`: from request to first data, in ns (random access in DRAMsim3: 48.6)."""
+
+    write_queue: int = Field(default=32, ge=1, le=256)
+    """Posted writes that go out together (DRAMsim3's transaction queue)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        try:
+            tables.row("dram-timing.csv", "part", self.part)
+            _ = self.energy_row
+        except TapeflowError as error:
+            raise ValueError(f"{error.message}; {error.hint}") from error
+        return self
+
+    @property
+    def energy_row(self) -> tables.Row:
+        """The row of the energy table for this part."""
+        structure = tables.row("dram-structure.csv", "part", self.part)
+        return tables.row("dram-energy.csv", "part", structure.text("energy_part"))
+
+    def number(self, column: str) -> float:
+        """A value of this part from the timing table, or else the structure table.
+
+        Raises:
+            TapeflowError: neither has it.
+        """
+        timing = tables.row("dram-timing.csv", "part", self.part)
+        if timing.values.get(column):
+            return timing.number(column)
+        return tables.row("dram-structure.csv", "part", self.part).number(column)
+
+    @property
+    def burst_bytes(self) -> int:
+        """Bytes of one burst."""
+        return int(self.number("burst_bytes"))
+
+    @property
+    def peak_bytes_per_ns(self) -> float:
+        """Bandwidth of the data bus, in bytes a nanosecond."""
+        return self.burst_bytes / (self.number("burst_ck") * self.number("tck_ns"))
+
+
+class FunctionalUnits(_Part):
+    """Units of the datapath, and how long their operations take."""
+
+    fp_add: int = Field(default=2, ge=1)
+    """Floating-point adders, which also compare and convert."""
+
+    fp_mul: int = Field(default=2, ge=1)
+    """Floating-point multipliers."""
+
+    fp_fma: int = Field(default=1, ge=1)
+    """Fused multiply-adders, used for explicit fma only."""
+
+    fp_div: int = Field(default=1, ge=1)
+    """Floating-point dividers."""
+
+    fp_sqrt: int = Field(default=1, ge=1)
+    """Square-root units."""
+
+    transcendental: int = Field(default=1, ge=1)
+    """Units for exp, log, sin and the like (about twelve fused multiply-adds)."""
+
+    int_add: int = Field(default=4, ge=1)
+    """Integer adders: index arithmetic, comparisons, selects, cursor tests."""
+
+    int_mul: int = Field(default=2, ge=1)
+    """Integer multipliers."""
+
+    latency: dict[str, int] = Field(default_factory=dict)
+    """Latencies in cycles that differ from functional-units.csv, by operation, e.g. `{fp_add64: 5}`."""
+
+    load_ahead_cycles: int = Field(default=0, ge=0, le=1024)
+    """Cycles by which the compiler schedules a load earlier than a hit needs, where no recurrence forbids it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for operation, cycles in self.latency.items():
+            try:
+                tables.row("functional-units.csv", "op", operation)
+            except TapeflowError as error:
+                raise ValueError(f"latency: {error.message}; {error.hint}") from error
+            if cycles < 1:
+                raise ValueError(f"latency: {operation} takes {cycles} cycles, fewer than one")
+        return self
+
+    def count(self, unit: str) -> int:
+        """How many units of this kind there are."""
+        return getattr(self, unit)
+
+
+class EnergyTables(_Part):
+    """Which rows of the energy tables are meant."""
+
+    cell_type: Literal["itrs-hp", "itrs-lop", "itrs-lstp"] = "itrs-lop"
+    """CACTI's transistor type. lop at 1 GHz is the default: hp leaks 41 mW for 32 KiB and swamps everything."""
+
+    node_um: float = 0.045
+    """Feature size in micrometres."""
+
+    temperature_k: int = 360
+    """Temperature in kelvin."""
+
+    functional_units: Literal["low", "high"] = "low"
+    """Column of functional-units.csv: Horowitz (ISSCC 2014), or Aladdin's 40 nm table."""
+
+
+class Pipeline(_Part):
+    """How the gradient's tape is laid out for this machine; the fields of `tapeflow.Options`."""
+
+    layout: Literal["soa", "aos"] = "soa"
+    """An array a field, or records side by side."""
+
+    spad_bytes: int = Field(default=0, ge=0)
+    """The part of the scratchpad that layers may use, in bytes; 0 for no layers."""
+
+    buffers: int = Field(default=2, ge=1)
+    """Copies of each region's tile, in rotation."""
+
+    stream: bool = False
+    """Whether transfers overlap with computation."""
+
+
+class Hardware(_Part):
+    """A machine, and the pipeline that goes with it.
+
+    Raises:
+        pydantic.ValidationError: a field is unknown, out of range, or contradicts another.
+    """
+
+    name: str
+    """What reports call it."""
+
+    description: str = ""
+    """What it stands for, in a sentence."""
+
+    clock_ghz: float = Field(default=1.0, gt=0, le=4)
+    """Clock in GHz. Latencies of the tables, given at 1 GHz, are scaled and rounded up."""
+
+    cache: Cache | None = None
+    """The cache, or none: then every access of an array is a burst of DRAM."""
+
+    scratchpad: Scratchpad | None = None
+    """The scratchpad, or none."""
+
+    dma: Dma = Dma()
+    """The DMA engine; there only with a scratchpad."""
+
+    dram: Dram = Dram()
+    """Main memory."""
+
+    units: FunctionalUnits = FunctionalUnits()
+    """The datapath."""
+
+    energy: EnergyTables = EnergyTables()
+    """Rows of the energy tables."""
+
+    pipeline: Pipeline = Pipeline()
+    """How the tape is laid out."""
+
+    uncached_requests: int = Field(default=8, ge=1, le=256)
+    """Without a cache: accesses that may be in flight at a time."""
+
+    array_skew_bytes: int = Field(default=5 * LINE_BYTES, ge=0)
+    """Gap between two arrays in the virtual address space, in bytes; keeps equal arrays off each other's sets."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.array_skew_bytes % LINE_BYTES:
+            raise ValueError(f"array_skew_bytes is {self.array_skew_bytes}, not a multiple of {LINE_BYTES}")
+        size = self.scratchpad.size_bytes if self.scratchpad else 0
+        if self.pipeline.spad_bytes > size:
+            raise ValueError(
+                f"the pipeline's tiles need {self.pipeline.spad_bytes} bytes of scratchpad, the machine has {size}"
+            )
+        try:
+            self._check_arrays()
+        except TapeflowError as error:
+            raise ValueError(f"{error.message}{f'; {error.hint}' if error.hint else ''}") from error
+        return self
+
+    def _check_arrays(self) -> None:
+        """The energy tables know the arrays, and an access fits the latency it is given."""
+        for what, kind, size_bytes, cycles in self._arrays():
+            access_ns = self.sram(kind, size_bytes).access_ns
+            if access_ns * self.clock_ghz > cycles:
+                raise TapeflowError(
+                    f"an access of the {what} takes {access_ns:.2f} ns, longer than {cycles} cycles at "
+                    f"{self.clock_ghz:g} GHz"
+                )
+
+    def _arrays(self) -> list[tuple[str, str, int, int]]:
+        arrays: list[tuple[str, str, int, int]] = []
+        if self.cache:
+            arrays.append(("cache", self.cache.array_kind, self.cache.size_bytes, self.cache.hit_cycles))
+        if self.scratchpad:
+            pad = self.scratchpad
+            arrays.append(("scratchpad", pad.array_kind, pad.size_bytes, pad.access_cycles))
+        return arrays
+
+    def sram(self, kind: str, size_bytes: int) -> tables.Sram:
+        """An SRAM array in this machine's technology.
+
+        Raises:
+            TapeflowError: the tables have none.
+        """
+        energy = self.energy
+        return tables.sram(
+            kind,
+            size_bytes,
+            node_um=energy.node_um,
+            cell_type=energy.cell_type,
+            temperature_k=energy.temperature_k,
+        )
+
+    @property
+    def sram_bytes(self) -> int:
+        """All bytes on chip: cache and scratchpad."""
+        cache = self.cache.size_bytes if self.cache else 0
+        return cache + (self.scratchpad.size_bytes if self.scratchpad else 0)
+
+    @property
+    def outstanding(self) -> int:
+        """Requests to DRAM that may be in flight at a time, cache and DMA together."""
+        demand = self.cache.mshrs if self.cache else self.uncached_requests
+        return demand + (self.dma.outstanding if self.scratchpad else 0)
+
+    @property
+    def memory_ports(self) -> int:
+        """Accesses on chip that the datapath may start in a cycle, cache and scratchpad together."""
+        return (self.cache.ports if self.cache else 1) + (self.scratchpad.ports if self.scratchpad else 0)
+
+    def latency(self, operation: str) -> int:
+        """Cycles from the start of `operation` (a row of functional-units.csv) to its result.
+
+        Raises:
+            TapeflowError: no such operation.
+        """
+        if operation in self.units.latency:
+            return self.units.latency[operation]
+        at_1ghz = tables.row("functional-units.csv", "op", operation).count("latency_cycles_1ghz")
+        return _scaled(at_1ghz, self.clock_ghz)
+
+    def interval(self, operation: str) -> int:
+        """Cycles between two starts of `operation` on one unit.
+
+        Raises:
+            TapeflowError: no such operation.
+        """
+        at_1ghz = tables.row("functional-units.csv", "op", operation).count("initiation_interval")
+        return max(1, _scaled(at_1ghz, self.clock_ghz))
+
+    @staticmethod
+    def presets() -> list[str]:
+        """The names of the machines that come with Tapeflow."""
+        folder = resources.files("tapeflow.hardware") / "presets"
+        return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+    @classmethod
+    def preset(cls, name: str) -> Hardware:
+        """The machine called `name` among those that come with Tapeflow.
+
+        Raises:
+            TapeflowError: there is none; the error lists those there are.
+        """
+        if name not in cls.presets():
+            raise TapeflowError(f"no hardware preset '{name}'", hint=f"there are: {', '.join(cls.presets())}")
+        file = resources.files("tapeflow.hardware") / "presets" / f"{name}.yaml"
+        return cls._from_text(file.read_text(encoding="utf-8"), f"{name}.yaml", name)
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Hardware:
+        """The machine described by a YAML file, named after the file if it has no `name`.
+
+        Raises:
+            TapeflowError: the file cannot be read, or describes no machine; every wrong field is named.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise TapeflowError(f"cannot read the hardware file {path}: {error.strerror}") from error
+        return cls._from_text(text, str(path), path.stem)
+
+    @classmethod
+    def _from_text(cls, text: str, source: str, name: str) -> Hardware:
+        try:
+            fields: Any = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise TapeflowError(f"{source} is not YAML: {error}") from error
+        if not isinstance(fields, dict):
+            raise TapeflowError(f"{source} describes no machine, only text", hint="fields and values: clock_ghz: 1")
+        try:
+            return cls.model_validate({"name": name, **fields})
+        except ValidationError as error:
+            raise TapeflowError(f"{source}: {explain(error)}") from error
+
+    def with_(self, **changes: Any) -> Hardware:
+        """This machine with some fields changed; a mapping changes fields of a part, None removes the part.
+
+        Raises:
+            TapeflowError: the result is no valid machine; every wrong field is named.
+        """
+        fields = self.model_dump()
+        for field, change in changes.items():
+            old: Any = fields.get(field)
+            if isinstance(change, BaseModel):
+                fields[field] = change.model_dump()
+            elif isinstance(change, Mapping) and isinstance(old, dict):
+                fields[field] = {**old, **change}
+            else:
+                fields[field] = change
+        try:
+            return Hardware.model_validate(fields)
+        except ValidationError as error:
+            raise TapeflowError(f"{self.name}: {explain(error)}") from error
+
+    def machine_header(self) -> str:
+        """The text of "tf_machine.h", the constants that the model in C is compiled with."""
+        from tapeflow.hardware.machine import machine_header
+
+        return machine_header(self)
+
+    def differences(self, other: Hardware) -> list[str]:
+        """What an honest comparison keeps equal and these two machines do not: units, DRAM, requests, ports."""
+        pairs: list[tuple[str, object, object]] = [
+            ("clock (GHz)", self.clock_ghz, other.clock_ghz),
+            ("outstanding requests", self.outstanding, other.outstanding),
+            ("memory ports", self.memory_ports, other.memory_ports),
+            ("SRAM bytes", self.sram_bytes, other.sram_bytes),
+        ]
+        mine, theirs = self.model_dump(), other.model_dump()
+        for part in ("units", "dram", "energy"):
+            pairs += [(f"{part}.{field}", value, theirs[part][field]) for field, value in mine[part].items()]
+        return [f"{what}: {here} against {there}" for what, here, there in pairs if here != there]
+
+
+def _scaled(cycles_at_1ghz: int, clock_ghz: float) -> int:
+    """Cycles at `clock_ghz` of what takes so many at 1 GHz, rounded up."""
+    return -int(-cycles_at_1ghz * clock_ghz // 1)
+
+
+def explain(error: ValidationError) -> str:
+    """All that is wrong, one clause a field."""
+    clauses: list[str] = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"])
+        message = item["msg"].removeprefix("Value error, ")
+        clauses.append(f"{where}: {message}" if where else message)
+    return "; ".join(clauses)

@@ -1,0 +1,185 @@
+"""Energy of a simulated call: integer counters times the tables, part by part."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tapeflow.errors import TapeflowError
+from tapeflow.hardware import tables
+from tapeflow.hardware.config import LINE_BYTES, Hardware
+from tapeflow.hardware.counters import Counters
+
+OperationMix = Mapping[int, Mapping[str, int]]
+"""Line of a block in the C source -> operation (a row of functional-units.csv) -> how many one execution does."""
+
+MEMORY = ("scratchpad", "cache", "dma", "leakage")
+"""Parts on chip that hold or move data."""
+
+DRAM = ("dram activate", "dram read", "dram write", "dram standby")
+"""Parts of DRAM, device only."""
+
+UNITS = ("functional units",)
+"""Parts that compute."""
+
+
+@dataclass(frozen=True)
+class EnergyBreakdown:
+    """Energy of one call in pJ, by part; every total is the exact sum of its parts, rounded once."""
+
+    parts: Mapping[str, float]
+    """Part -> energy in pJ, in the order of `MEMORY`, `UNITS`, `DRAM`."""
+
+    def sum(self, names: tuple[str, ...]) -> float:
+        """The energy of these parts in pJ."""
+        return math.fsum(self.parts[name] for name in names)
+
+    @property
+    def memory(self) -> float:
+        """Memories on chip and the DMA engine, leakage included, in pJ."""
+        return self.sum(MEMORY)
+
+    @property
+    def on_chip(self) -> float:
+        """Memories on chip, the DMA engine and functional units, in pJ."""
+        return self.sum(MEMORY + UNITS)
+
+    @property
+    def dram(self) -> float:
+        """DRAM, in pJ."""
+        return self.sum(DRAM)
+
+    @property
+    def total(self) -> float:
+        """Everything, in pJ."""
+        return self.sum(MEMORY + UNITS + DRAM)
+
+    def as_dict(self) -> dict[str, float]:
+        """Parts and totals in pJ."""
+        totals = {"memory": self.memory, "on chip": self.on_chip, "dram": self.dram, "total": self.total}
+        return {**self.parts, **totals}
+
+
+def energy(hardware: Hardware, counters: Counters, mix: OperationMix) -> EnergyBreakdown:
+    """The energy of a call on `hardware`.
+
+    Raises:
+        TapeflowError: a table lacks a row that the call needs, or a block that ran has no operation mix.
+    """
+    nanoseconds = counters["cycles"] / hardware.clock_ghz
+    parts = {
+        "scratchpad": _scratchpad(hardware, counters),
+        "cache": _cache(hardware, counters),
+        "dma": counters["dma_descriptors"] * hardware.dma.descriptor_pj,
+        "leakage": _leakage_mw(hardware) * nanoseconds,
+        "functional units": _functional_units(hardware, counters, mix),
+    }
+    return EnergyBreakdown(parts | _dram(hardware, counters, nanoseconds))
+
+
+def _scratchpad(hardware: Hardware, counters: Counters) -> float:
+    pad = hardware.scratchpad
+    if pad is None:
+        return 0.0
+    array = hardware.sram(pad.array_kind, pad.size_bytes)
+    reads = counters["spad_reads"] + counters["spad_dma_reads"]
+    writes = counters["spad_writes"] + counters["spad_dma_writes"]
+    return reads * array.read_pj + writes * array.write_pj
+
+
+def _cache(hardware: Hardware, counters: Counters) -> float:
+    """Accesses by the datapath, and those that fill lines and write them back: line / port words each."""
+    if hardware.cache is None:
+        return 0.0
+    array = hardware.sram(hardware.cache.array_kind, hardware.cache.size_bytes)
+    words = LINE_BYTES // hardware.cache.port_bytes
+    fills = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
+    writebacks = counters["array_writebacks"] + counters["tape_writebacks"]
+    reads = counters["array_reads"] + counters["tape_reads"] + writebacks * words
+    writes = counters["array_writes"] + counters["tape_writes"] + fills * words
+    return reads * array.read_pj + writes * array.write_pj
+
+
+def _leakage_mw(hardware: Hardware) -> float:
+    leakage = 0.0
+    if hardware.cache:
+        leakage += hardware.sram(hardware.cache.array_kind, hardware.cache.size_bytes).leakage_mw
+    if hardware.scratchpad:
+        leakage += hardware.sram(hardware.scratchpad.array_kind, hardware.scratchpad.size_bytes).leakage_mw
+    return leakage
+
+
+def _functional_units(hardware: Hardware, counters: Counters, mix: OperationMix) -> float:
+    column = f"{hardware.energy.functional_units}_pj"
+    done: dict[str, int] = {}
+    for line, executions in counters.executions.items():
+        if line not in mix:
+            raise TapeflowError(f"the block at line {line} of the generated C ran, but has no operation mix")
+        for operation, count in mix[line].items():
+            done[operation] = done.get(operation, 0) + count * executions
+    return math.fsum(
+        count * tables.row("functional-units.csv", "op", operation).number(column)
+        for operation, count in sorted(done.items())
+        if count
+    )
+
+
+def _dram(hardware: Hardware, counters: Counters, nanoseconds: float) -> dict[str, float]:
+    row = hardware.dram.energy_row
+    return {
+        "dram activate": counters["dram_activates"] * row.number("activate_precharge_pj_per_row"),
+        "dram read": dram_bursts(counters, "reads") * row.number("read_pj_per_burst"),
+        "dram write": dram_bursts(counters, "writes") * row.number("write_pj_per_burst"),
+        "dram standby": row.number("active_standby_mw") * nanoseconds,
+    }
+
+
+def dram_bursts(counters: Counters, direction: str) -> int:
+    """All bursts in one direction, `reads` or `writes`."""
+    return sum(counters[f"dram_{cause}_{direction}"] for cause in ("cache_array", "cache_tape", "dma"))
+
+
+@dataclass(frozen=True)
+class EnergySpread:
+    """On-chip energy of a call under every choice of transistor, cache access and scope.
+
+    These are {lop, hp} x {parallel, sequential} x {memory, memory and functional units}.
+    """
+
+    cases: Mapping[tuple[str, str, str], float]
+    """(cell type, access, scope) -> energy in pJ."""
+
+    @property
+    def minimum(self) -> float:
+        """The least, in pJ."""
+        return min(self.cases.values())
+
+    @property
+    def median(self) -> float:
+        """The median, in pJ."""
+        return statistics.median(self.cases.values())
+
+    @property
+    def maximum(self) -> float:
+        """The most, in pJ."""
+        return max(self.cases.values())
+
+
+def energy_spread(hardware: Hardware, counters: Counters, mix: OperationMix) -> EnergySpread:
+    """The on-chip energy of a call under every choice of tables, at unchanged time.
+
+    Raises:
+        TapeflowError: a table lacks a row.
+    """
+    cases: dict[tuple[str, str, str], float] = {}
+    for cell_type in ("itrs-lop", "itrs-hp"):
+        for access in ("parallel", "sequential"):
+            variant = hardware.with_(energy={"cell_type": cell_type})
+            if hardware.cache:
+                variant = variant.with_(cache={"access": access})
+            parts = energy(variant, counters, mix)
+            cases[cell_type, access, "memory"] = parts.memory
+            cases[cell_type, access, "memory and functional units"] = parts.on_chip
+    return EnergySpread(cases)

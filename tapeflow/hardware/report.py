@@ -1,0 +1,279 @@
+"""What a simulated call cost: time, traffic, SRAM and energy, where the time went, and how two calls compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rich.table import Table
+
+from tapeflow.hardware.config import Hardware
+from tapeflow.hardware.counters import Counters
+from tapeflow.hardware.energy import (
+    EnergyBreakdown,
+    EnergySpread,
+    OperationMix,
+    dram_bursts,
+    energy,
+    energy_spread,
+)
+
+STALLS = {
+    "stall_fill": "waiting for a cache line",
+    "stall_mshr": "waiting for a miss register",
+    "stall_dma": "waiting for a tile",
+    "stall_start": "writing DMA descriptors",
+    "stall_flush": "writing back at the end",
+}
+"""Counter -> what the datapath was doing."""
+
+TRAFFIC = {
+    "array lines read": "dram_cache_array_reads",
+    "array lines written": "dram_cache_array_writes",
+    "tape lines read": "dram_cache_tape_reads",
+    "tape lines written": "dram_cache_tape_writes",
+    "tiles read": "dram_dma_reads",
+    "tiles written": "dram_dma_writes",
+}
+"""Cause of DRAM traffic -> its counter, in bursts."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A time that no run with these counters can beat on this machine."""
+
+    what: str
+    """The resource."""
+
+    cycles: int
+    """The bound, in cycles."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """One call on one machine."""
+
+    hardware: Hardware
+    """The machine."""
+
+    counters: Counters
+    """What it counted."""
+
+    mix: OperationMix
+    """Operations of each block of the C source."""
+
+    label: str = ""
+    """What ran, e.g. the name of the gradient."""
+
+    @classmethod
+    def from_counters(cls, hardware: Hardware, counters: Counters, mix: OperationMix, *, label: str = "") -> Report:
+        """The report of a call that counted `counters` on `hardware`, with `mix` from the schedule.
+
+        Raises:
+            TapeflowError: an energy table lacks a row that the call needs.
+        """
+        report = cls(hardware, counters, mix, label)
+        _ = report.energy
+        return report
+
+    @property
+    def cycles(self) -> int:
+        """From the first operation until the last dirty line is in DRAM."""
+        return self.counters["cycles"]
+
+    @property
+    def seconds(self) -> float:
+        """The same in seconds."""
+        return self.cycles / (self.hardware.clock_ghz * 1e9)
+
+    @cached_property
+    def energy(self) -> EnergyBreakdown:
+        """Energy by part, in pJ."""
+        return energy(self.hardware, self.counters, self.mix)
+
+    @cached_property
+    def energy_spread(self) -> EnergySpread:
+        """On-chip energy under every choice of energy table, in pJ."""
+        return energy_spread(self.hardware, self.counters, self.mix)
+
+    @property
+    def traffic(self) -> dict[str, int]:
+        """Bytes between chip and DRAM, by cause."""
+        return {what: self.counters[name] * self.hardware.dram.burst_bytes for what, name in TRAFFIC.items()}
+
+    @property
+    def dram_bytes(self) -> int:
+        """Bytes between chip and DRAM, all causes, both directions."""
+        return sum(self.traffic.values())
+
+    @property
+    def sram_bytes(self) -> int:
+        """All bytes on chip: cache and scratchpad, used or not."""
+        return self.hardware.sram_bytes
+
+    @property
+    def stalls(self) -> dict[str, int]:
+        """Cycles in which the datapath stood still, by cause; with `compute` they add up to `cycles`."""
+        return {what: self.counters[name] for name, what in STALLS.items()}
+
+    @property
+    def compute(self) -> int:
+        """Cycles of the static schedules alone."""
+        return self.cycles - sum(self.stalls.values())
+
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Lower bounds on the time, greatest first."""
+        hardware, counters, dram = self.hardware, self.counters, self.hardware.dram
+        per_ns = hardware.clock_ghz
+        burst_ns = dram.burst_bytes / dram.peak_bytes_per_ns
+        shortest_ns = (dram.number("cl") + dram.number("burst_ck")) * dram.number("tck_ns")
+        if dram.timing == "fixed":
+            shortest_ns = dram.fixed_latency_ns + burst_ns
+        demand = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
+        mshrs = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
+        bounds = {
+            "compute": float(self.compute),
+            "DRAM bandwidth": (dram_bursts(counters, "reads") + dram_bursts(counters, "writes")) * burst_ns * per_ns,
+            f"{mshrs} miss registers": demand * shortest_ns * per_ns / mshrs,
+        }
+        if hardware.cache:
+            accesses = sum(counters[f"{of}_{what}"] for of in ("array", "tape") for what in ("reads", "writes"))
+            bounds[f"{hardware.cache.ports} cache ports"] = accesses / hardware.cache.ports
+        if hardware.scratchpad:
+            pad, requests = hardware.scratchpad, hardware.dma.outstanding
+            bounds[f"{pad.ports} scratchpad ports"] = (counters["spad_reads"] + counters["spad_writes"]) / pad.ports
+            bounds["DMA port"] = float(counters["spad_dma_reads"] + counters["spad_dma_writes"])
+            bounds[f"{requests} DMA requests"] = counters["dram_dma_reads"] * shortest_ns * per_ns / requests
+        whole = [Bound(what, int(cycles)) for what, cycles in bounds.items()]
+        return tuple(sorted(whole, key=lambda bound: bound.cycles, reverse=True))
+
+    @property
+    def bottleneck(self) -> str:
+        """One line: the resource with the greatest lower bound, the bound, and the greatest stall beside it."""
+        bound = self.bounds[0]
+        ratio = self.cycles / bound.cycles if bound.cycles else 1.0
+        line = f"bound by {bound.what}: at least {bound.cycles:,} cycles, took {ratio:.2f} times that"
+        what, cycles = max(self.stalls.items(), key=lambda item: item[1])
+        if cycles * 20 >= self.cycles:
+            line += f"; {100 * cycles / self.cycles:.0f} % {what}"
+        return line
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as JSON has it: counters, times, bytes, and energies in pJ."""
+        return {
+            "label": self.label,
+            "hardware": self.hardware.model_dump(mode="json"),
+            "cycles": self.cycles,
+            "seconds": self.seconds,
+            "compute_cycles": self.compute,
+            "stalls": self.stalls,
+            "bounds": {bound.what: bound.cycles for bound in self.bounds},
+            "bottleneck": self.bottleneck,
+            "dram_bytes": self.dram_bytes,
+            "traffic": self.traffic,
+            "sram_bytes": self.sram_bytes,
+            "energy_pj": self.energy.as_dict(),
+            "counters": dict(self.counters),
+        }
+
+    def _rows(self) -> dict[str, str]:
+        """Name -> value of everything that the table shows."""
+        parts = self.energy
+        rows = {"cycles": f"{self.cycles:,}", "time": _time(self.seconds), "  compute": _share(self.compute, self)}
+        rows |= {f"  {what}": _share(cycles, self) for what, cycles in self.stalls.items()}
+        rows["DRAM traffic"] = _bytes(self.dram_bytes)
+        rows |= {f"  {what}": _bytes(count) for what, count in self.traffic.items()}
+        rows["SRAM"] = _bytes(self.sram_bytes)
+        rows["energy on chip"] = _energy(parts.on_chip)
+        rows |= {f"  {part}": _energy(parts.parts[part]) for part in parts.parts if not part.startswith("dram")}
+        rows["energy of DRAM"] = _energy(parts.dram)
+        return rows
+
+    def __rich__(self) -> Table:
+        table = Table(title=f"{self.label} on {self.hardware.name}".removeprefix(" on "), caption=self.bottleneck)
+        table.add_column("")
+        table.add_column(self.hardware.name, justify="right")
+        for name, value in self._rows().items():
+            table.add_row(name, value)
+        return table
+
+    def against(self, other: Report) -> Comparison:
+        """This call beside another one."""
+        return Comparison((self, other))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several calls side by side, the last being what the others are compared with."""
+
+    reports: tuple[Report, ...]
+
+    @property
+    def differences(self) -> Mapping[str, list[str]]:
+        """Machine -> in which of units, DRAM, requests and ports it differs from the last one."""
+        reference = self.reports[-1].hardware
+        return {report.hardware.name: report.hardware.differences(reference) for report in self.reports[:-1]}
+
+    def ratios(self, report: Report) -> dict[str, float]:
+        """How many times the cycles, DRAM bytes, SRAM bytes and energy of `report` the last call needs.
+
+        A quotient with a divisor of zero is infinite, or 1 if both are zero.
+        """
+        last = self.reports[-1]
+        pairs = {
+            "cycles": (last.cycles, report.cycles),
+            "DRAM bytes": (last.dram_bytes, report.dram_bytes),
+            "SRAM bytes": (last.sram_bytes, report.sram_bytes),
+            "energy on chip": (last.energy.on_chip, report.energy.on_chip),
+            "energy of DRAM": (last.energy.dram, report.energy.dram),
+        }
+        return {what: _quotient(theirs, mine) for what, (theirs, mine) in pairs.items()}
+
+    def __rich__(self) -> Table:
+        notes = [f"{name} differs in {', '.join(what)}" for name, what in self.differences.items() if what]
+        notes += [f"{report.hardware.name}: {report.bottleneck}" for report in self.reports]
+        table = Table(title=self.reports[-1].label or None, caption="\n".join(notes), caption_justify="left")
+        table.add_column("")
+        for report in self.reports:
+            table.add_column(report.hardware.name, justify="right")
+        rows = [report._rows() for report in self.reports]  # pyright: ignore[reportPrivateUsage]  # of the same file
+        for name in rows[0]:
+            table.add_row(name, *(row[name] for row in rows))
+        last = self.reports[-1].hardware.name
+        for what in self.ratios(self.reports[0]):
+            ratios = [f"{self.ratios(report)[what]:.2f}x" for report in self.reports[:-1]]
+            table.add_row(f"{what}, {last} over this", *ratios, "1.00x")
+        return table
+
+
+def _quotient(dividend: float, divisor: float) -> float:
+    if divisor == 0:
+        return 1.0 if dividend == 0 else float("inf")
+    return dividend / divisor
+
+
+def _share(cycles: int, report: Report) -> str:
+    return f"{cycles:,} ({100 * cycles / max(report.cycles, 1):.0f} %)"
+
+
+def _scaled(value: float, units: tuple[str, ...], step: float) -> str:
+    for unit in units[:-1]:
+        if value < step:
+            return f"{value:.3g} {unit}"
+        value /= step
+    return f"{value:,.3g} {units[-1]}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} B" if count < 1024 else _scaled(count / 1024, ("KiB", "MiB", "GiB"), 1024)
+
+
+def _time(seconds: float) -> str:
+    return _scaled(seconds * 1e9, ("ns", "us", "ms", "s"), 1000)
+
+
+def _energy(picojoules: float) -> str:
+    return _scaled(picojoules, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
