@@ -64,7 +64,7 @@ def _import(source: Path, function: str | None) -> ModuleOp:
         case ".c":
             from tapeflow.frontend.c import import_c
 
-            return import_c(source, function)
+            return import_c(source, function=function)
         case ".mlir":
             from tapeflow.frontend.mlir import import_mlir
 

@@ -1,0 +1,285 @@
+"""The Python surface: a kernel's gradient, called with NumPy arrays.
+
+```python
+kernel = tapeflow.load("logsum.c")
+grad = tapeflow.gradient(kernel, wrt=["x"])
+result = grad(n, x)
+result.value, result.gradients["x"]
+```
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat
+
+from tapeflow.arguments import (
+    ArgumentError,
+    Array,
+    Bound,
+    BoundArray,
+    bind,
+    check_array,
+    shares_memory,
+)
+from tapeflow.backend.native import NativeFunction
+from tapeflow.kernel import Kernel
+from tapeflow.options import Options
+from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
+from tapeflow.tape_report import TapeReport, tape_report
+
+RETURN = "return"
+"""What `seeds` calls the return value."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call of a gradient gives.
+
+    Attributes:
+        value: what the kernel returned; None for a void function.
+        gradients: for each differentiated argument the gradient: an array of its shape and dtype, a float for a scalar.
+    """
+
+    value: float | int | bool | None
+    gradients: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a gradient, checked and ready to run.
+
+    Attributes:
+        bound: the kernel's arguments.
+        inputs: of the gradient function, in the order of its parameters in the IR: numbers and contiguous arrays.
+        shadows: among `inputs`, by name of the array whose cotangent comes in and whose gradient goes out.
+    """
+
+    bound: tuple[Bound, ...]
+    inputs: tuple[Any, ...]
+    shadows: Mapping[str, Array]
+
+
+class Gradient:
+    """The gradient of a kernel; call it with the kernel's arguments in source order.
+
+    Arrays that the kernel writes are updated in place, as calling the kernel would. The first call compiles. The tape's
+    memory is kept for later calls and freed with the object; calls from several threads take turns.
+
+    Attributes:
+        compiled: the gradient in every form it has before it is machine code.
+    """
+
+    def __init__(self, compiled: Compiled):
+        """Make the gradient callable; users call `gradient`."""
+        self.compiled = compiled
+        self.parameters = compiled.kernel.parameters
+        self._lock = threading.Lock()
+        self._native: NativeFunction | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """What was differentiated."""
+        return self.compiled.kernel
+
+    @property
+    def name(self) -> str:
+        """Of the C function."""
+        return gradient_name(self.kernel)
+
+    @property
+    def wrt(self) -> tuple[str, ...]:
+        """What it is differentiated with respect to, in source order."""
+        return self.compiled.wrt
+
+    @property
+    def options(self) -> Options:
+        """That it was made with."""
+        return self.compiled.options
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The arrays that the kernel writes and whose final values `seeds` can give a cotangent."""
+        return tuple(name for name in self.compiled.active if name in self.compiled.written)
+
+    @property
+    def returns_float(self) -> bool:
+        """Whether the kernel returns a floating-point number, which `seeds` calls "return"."""
+        return any(isinstance(type_, AnyFloat) for type_ in self.kernel.function.function_type.outputs)
+
+    @property
+    def c_source(self) -> str:
+        """The gradient in C99, to be compiled beside `header` and `tapeflow_rt.h`."""
+        return self.compiled.printed.source
+
+    @property
+    def header(self) -> str:
+        """The C header that declares the gradient, for C and C++."""
+        return self.compiled.printed.header
+
+    def ir(self, stage: str) -> str:
+        """The IR after a stage, one of `options.stages`, as MLIR text that `tapeflow-opt` reads.
+
+        Raises:
+            ValueError: these options have no such stage.
+        """
+        return self.compiled.ir(stage)
+
+    def tape_report(self) -> TapeReport:
+        """What is remembered between the sweeps: fields, their places in the source, bytes, counts as formulas."""
+        uses = None if self._native is None else self._native.tape_bytes
+        return tape_report(self.compiled.recording, self.compiled.final, uses)
+
+    def __call__(
+        self,
+        *arguments: Any,
+        seeds: Mapping[str, Any] | None = None,
+        accumulate: Mapping[str, Array] | None = None,
+    ) -> Result:
+        """Run the kernel and its reverse sweep.
+
+        Args:
+            arguments: of the kernel, in source order: Python numbers, NumPy arrays of the declared dtypes and extents.
+            seeds: cotangents of the outputs by name: for an array that the kernel writes an array of its shape, for
+                "return" a number (1 when it is not given). A void function needs at least one.
+            accumulate: arrays by name in `wrt`; the gradients are added to them too.
+
+        Raises:
+            ArgumentError: an argument or seed does not fit the kernel; nothing is changed.
+            MemoryError: there is no memory for the tape. Reserved at entry, this leaves all arrays unchanged.
+            TapeflowError: there is no C compiler, or it fails.
+        """
+        call = self.prepare(arguments, seeds)
+        targets = self._check_accumulate(accumulate or {}, call)
+        with self._lock:
+            outcome = self._compile().call(call.inputs)
+        for bound in call.bound:
+            if isinstance(bound, BoundArray):
+                bound.write_back()
+        result = self.collect(call, outcome)
+        for name, target in targets.items():
+            target += result.gradients[name]
+        return result
+
+    def _compile(self) -> NativeFunction:
+        """The gradient as machine code, compiled at the first call."""
+        if self._native is None:
+            self._native = NativeFunction(self.compiled.printed, self.name)
+        return self._native
+
+    def prepare(self, arguments: Sequence[Any], seeds: Mapping[str, Any] | None) -> Call:
+        """Check the arguments of a call, and make the shadows.
+
+        Raises:
+            ArgumentError: as calling the gradient does.
+        """
+        written = [parameter.name in self.compiled.written for parameter in self.parameters]
+        bound = bind(self.parameters, written, arguments, self.kernel.name)
+        cotangents = self._check_seeds(seeds, bound)
+        shadows = {name: cotangents[name] for name in self.compiled.active}
+        inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
+        if self.returns_float:
+            inputs.append(cotangents[RETURN])
+        return Call(tuple(bound), (*inputs, *shadows.values()), shadows)
+
+    def collect(self, call: Call, outcome: Sequence[float | int | bool]) -> Result:
+        """The result of `call`, whose gradient function returned `outcome`: its results in the order of the IR."""
+        returned = len(self.kernel.function.function_type.outputs)
+        adjoints = iter(outcome[returned:])
+        gradients: dict[str, Any] = {}
+        for parameter in self.parameters:
+            if parameter.name in self.wrt:
+                is_array = parameter.is_array
+                gradients[parameter.name] = call.shadows[parameter.name] if is_array else float(next(adjoints))
+        return Result(outcome[0] if returned else None, gradients)
+
+    def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
+        """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
+        given = dict(seeds or {})
+        known = (*((RETURN,) if self.returns_float else ()), *self.compiled.active)
+        for name in given:
+            if name not in known:
+                raise ArgumentError(
+                    f"seeds: {self.kernel.name} has no output '{name}'", hint=f"these have cotangents: {_listed(known)}"
+                )
+        if not given and not self.returns_float:
+            raise ArgumentError(
+                f"{self.kernel.name} returns nothing to differentiate: seeds are needed",
+                location=self.kernel.function.location,
+                hint="give the cotangent of an output array: "
+                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self.compiled.active),
+            )
+        cotangents: dict[str, Any] = {}
+        if self.returns_float:
+            cotangents[RETURN] = self._return_seed(given.get(RETURN, 1.0))
+        for parameter, value in zip(self.parameters, bound, strict=True):
+            if parameter.name in self.compiled.active and isinstance(value, BoundArray):
+                shape = value.given.shape
+                if parameter.name not in given:
+                    cotangents[parameter.name] = np.zeros(shape, parameter.dtype)
+                    continue
+                seed = check_array(parameter, given[parameter.name], f"seeds['{parameter.name}']")
+                if seed.shape != shape:
+                    raise ArgumentError(
+                        f"seeds['{parameter.name}']: expected the shape of {parameter.name}, {shape}, got {seed.shape}",
+                        location=parameter.location,
+                    )
+                cotangents[parameter.name] = np.array(seed, order="C")
+        return cotangents
+
+    def _return_seed(self, seed: Any) -> float:
+        if isinstance(seed, (int, float, np.integer, np.floating)) and not isinstance(seed, bool):
+            return float(cast(float, seed))
+        raise ArgumentError(f"seeds['{RETURN}']: expected a number, got {type(seed).__name__}")
+
+    def _check_accumulate(self, accumulate: Mapping[str, Array], call: Call) -> dict[str, Array]:
+        for name, target in accumulate.items():
+            arrays = [parameter.name for parameter in self.parameters if parameter.is_array]
+            if name not in self.wrt or name not in arrays:
+                raise ArgumentError(
+                    f"accumulate: '{name}' is no array in wrt",
+                    hint=f"these are: {_listed([name for name in self.wrt if name in arrays])}",
+                )
+            parameter = self.parameters[self.position(name)]
+            role = f"accumulate['{name}']"
+            if check_array(parameter, target, role).shape != call.shadows[name].shape:
+                shape = call.shadows[name].shape
+                raise ArgumentError(
+                    f"{role}: expected the shape of {name}, {shape}, got {target.shape}", location=parameter.location
+                )
+            if not target.flags.writeable:
+                raise ArgumentError(f"{role}: the array is read-only", location=parameter.location)
+        targets = {f"accumulate['{name}']": target for name, target in accumulate.items()}
+        given = {p.name: b.given for p, b in zip(self.parameters, call.bound, strict=True) if isinstance(b, BoundArray)}
+        for (name, array), (other, another) in combinations({**given, **targets}.items(), 2):
+            if other in targets and shares_memory(array, another):
+                raise ArgumentError(f"{name} and {other} share memory: a gradient is not added into an argument")
+        return dict(accumulate)
+
+    def position(self, name: str) -> int:
+        """Where the parameter called `name` stands among the kernel's arguments."""
+        return [parameter.name for parameter in self.parameters].index(name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def gradient(kernel: Kernel, wrt: Sequence[str], options: Options | None = None) -> Gradient:
+    """The gradient of `kernel` with respect to some of its parameters.
+
+    Args:
+        kernel: what `load` returned.
+        wrt: names of scalar or array parameters of floating-point numbers.
+        options: what to do with the tape; by default a struct of arrays in cache.
+
+    Raises:
+        TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
+    """
+    return Gradient(compile_gradient(kernel, wrt, options or Options()))

@@ -1,0 +1,254 @@
+"""`tapeflow`: gradients of C kernels, their checks and their simulation, on the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from tapeflow.errors import TapeflowError, TapeflowRemark
+from tapeflow.kernel import load
+from tapeflow.options import STAGES, Options
+from tapeflow.random_arguments import complete_arguments, parse_assignment, read_archive
+
+if TYPE_CHECKING:
+    from tapeflow.api import Gradient
+
+INPUT_ERROR, USAGE_ERROR = 1, 2
+
+app = typer.Typer(
+    name="tapeflow",
+    help="Gradients of loop code, with a say in where the gradient tape lives.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+KernelFile = Annotated[Path, typer.Argument(help="C (.c) or MLIR (.mlir) source.", show_default=False)]
+Function = Annotated[str | None, typer.Option(help="The function to differentiate; needed if there are several.")]
+Wrt = Annotated[
+    list[str], typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
+]
+Layout = Annotated[str, typer.Option(help="soa: an array a taped value. aos: records side by side.")]
+SpadBytes = Annotated[int, typer.Option(min=0, help="Send records through a scratchpad of this size; 0: none.")]
+Buffers = Annotated[int, typer.Option(min=1, help="Tiles of each region in the scratchpad, in rotation.")]
+Stream = Annotated[bool, typer.Option("--stream", help="Overlap transfers with computation.")]
+ArgumentValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arg", help="A number for a parameter, or the length of an array without one: n=100.", metavar="NAME=NUMBER"
+    ),
+]
+ArgumentFile = Annotated[
+    Path | None,
+    typer.Option("--args", help="Arrays and numbers by parameter name, an .npz file.", exists=True, dir_okay=False),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the generator of random arguments.")]
+Interval = Annotated[
+    tuple[float, float],
+    typer.Option("--range", help="Random arguments are drawn from here, uniformly.", metavar="LOW HIGH"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
+
+
+@app.command()
+def grad(
+    kernel: KernelFile,
+    wrt: Wrt,
+    function: Function = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The C file to write.  [default: FUNCTION_grad.c]")
+    ] = None,
+    single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
+    emit_stage: Annotated[
+        str | None, typer.Option(help=f"Print the IR after a stage instead of writing C: {', '.join(STAGES)}.")
+    ] = None,
+    layout: Layout = "soa",
+    spad_bytes: SpadBytes = 0,
+    buffers: Buffers = 2,
+    stream: Stream = False,
+    as_json: Json = False,
+) -> None:
+    """Write the gradient of a kernel as C99, with its header and runtime beside it.
+
+    For example:
+
+        tapeflow grad logsum.c --wrt x -o logsum_grad.c
+
+        tapeflow grad kernel.c --function f --wrt A,w --layout aos --spad-bytes 1024 --stream --single-file
+
+        tapeflow grad kernel.c --function f --wrt A --emit-stage regions
+
+    The result builds with `cc -std=c99 -c logsum_grad.c` and links with `-lm`.
+    """
+    from tapeflow.api import gradient
+    from tapeflow.c_files import gradient_files
+    from tapeflow.files import write_together
+
+    options = _options(layout, spad_bytes, buffers, stream)
+    if emit_stage is not None and emit_stage not in options.stages:
+        stages = ", ".join(options.stages)
+        raise typer.BadParameter(f"--emit-stage: these options have the stages {stages}; '{emit_stage}' is none")
+    made = gradient(load(kernel, function), wrt=_names(wrt), options=options)
+    if emit_stage is not None:
+        text = made.ir(emit_stage)
+        if output is None:
+            sys.stdout.write(text)
+        else:
+            write_together({output: text})
+        return
+    files = gradient_files(made, output or Path(f"{made.name}.c"), single_file=single_file)
+    write_together(files)
+    report = made.tape_report()
+    if as_json:
+        _print_json({"gradient": made.name, "files": [str(path) for path in files], "tape": report.as_dict()})
+    else:
+        print(f"wrote {', '.join(str(path) for path in files)}")
+        print(report)
+
+
+@app.command()
+def check(
+    kernel: KernelFile,
+    wrt: Wrt,
+    function: Function = None,
+    arg: ArgumentValues = None,
+    args: ArgumentFile = None,
+    seed: Seed = 0,
+    interval: Interval = (-1.0, 1.0),
+    directions: Annotated[int, typer.Option(min=1, help="Random directions for each argument.")] = 2,
+    layout: Layout = "soa",
+    spad_bytes: SpadBytes = 0,
+    buffers: Buffers = 2,
+    stream: Stream = False,
+    as_json: Json = False,
+) -> None:
+    """Compare a gradient with central differences: random directions, random cotangents, the dot product.
+
+    For example:
+
+        tapeflow check logsum.c --wrt x --arg n=1000
+
+        tapeflow check kernel.c --function f --wrt A,w --args inputs.npz
+
+    Exits with 1 if they disagree.
+    """
+    from tapeflow.api import gradient
+    from tapeflow.check import check as check_gradient
+
+    made = gradient(load(kernel, function), wrt=_names(wrt), options=_options(layout, spad_bytes, buffers, stream))
+    arguments = _arguments(made, arg, args, seed, interval)
+    with _working("comparing with central differences"):
+        report = check_gradient(made, arguments, seed=seed, directions=directions)
+    if as_json:
+        _print_json({"gradient": made.name} | report.as_dict())
+    else:
+        print(report)
+    if not report.passed:
+        raise typer.Exit(INPUT_ERROR)
+
+
+@app.command()
+def simulate(
+    kernel: KernelFile,
+    wrt: Wrt,
+    hardware: Annotated[str, typer.Option(help="A preset, or a YAML file of one.")],
+    function: Function = None,
+    against: Annotated[str | None, typer.Option(help="Another one to compare with.")] = None,
+    arg: ArgumentValues = None,
+    args: ArgumentFile = None,
+    seed: Seed = 0,
+    interval: Interval = (-1.0, 1.0),
+    as_json: Json = False,
+) -> None:
+    """Run a gradient on a modelled machine: cycles, traffic, on-chip memory and energy.
+
+    The tape is treated as the machine asks for: streamed through its scratchpad where it has one, else in its cache.
+
+    For example:
+
+        tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --against cache-32k
+    """
+    from tapeflow.api import gradient, options_for
+    from tapeflow.api import simulate as simulate_gradient
+
+    loaded = load(kernel, function)
+    reports: dict[str, Any] = {}
+    for name in [hardware] if against is None else [hardware, against]:
+        machine = _hardware(name)
+        made = gradient(loaded, wrt=_names(wrt), options=options_for(machine))
+        arguments = _arguments(made, arg, args, seed, interval)
+        with _working(f"running {made.name} on {name}"):
+            reports[name] = simulate_gradient(made, arguments, hardware=machine)
+    if as_json:
+        _print_json({name: report.as_dict() for name, report in reports.items()})
+    else:
+        Console().print(_comparison(reports))
+
+
+def main() -> None:
+    """Run `tapeflow` on `sys.argv`: exits with 1 for an input that is refused, with 2 for wrong usage."""
+    warnings.simplefilter("always", TapeflowRemark)
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except (TapeflowError, OSError, MemoryError) as error:
+        print(str(error) or "error: out of memory", file=sys.stderr)
+        sys.exit(INPUT_ERROR)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Print a remark as it is: the place in it is the user's, the one that Python would add is ours."""
+    text = str(message) if issubclass(category, TapeflowRemark) else f"warning: {message}"
+    print(text, file=sys.stderr)
+
+
+def _options(layout: str, spad_bytes: int, buffers: int, stream: bool) -> Options:
+    try:
+        return Options.model_validate(
+            {"layout": layout, "spad_bytes": spad_bytes, "buffers": buffers, "stream": stream}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = "".join(f"--{str(part).replace('_', '-')}: " for part in first["loc"])
+        raise typer.BadParameter(field + first["msg"].removeprefix("Value error, ")) from None
+
+
+def _names(wrt: list[str]) -> list[str]:
+    """`A,w` and repeated options alike."""
+    return [name.strip() for names in wrt for name in names.split(",") if name.strip()]
+
+
+def _arguments(
+    made: Gradient, numbers: list[str] | None, archive: Path | None, seed: int, interval: tuple[float, float]
+) -> list[Any]:
+    given = read_archive(archive) if archive is not None else {}
+    for text in numbers or []:
+        try:
+            name, number = parse_assignment(text)
+        except ValueError as error:
+            raise typer.BadParameter(f"--arg: {error}") from None
+        given[name] = number
+    if not interval[0] <= interval[1]:
+        raise typer.BadParameter(f"--range: {interval[0]:g} is above {interval[1]:g}")
+    return complete_arguments(made.parameters, given, seed=seed, interval=interval)
+
+
+@contextmanager
+def _working(what: str) -> Generator[None]:
+    """Show that something is going on, on a terminal."""
+    with Console(stderr=True).status(what):
+        yield
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))

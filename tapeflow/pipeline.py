@@ -1,0 +1,182 @@
+"""The road from an imported kernel to its gradient in C: the request for it, and the passes that grant it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.universe import Universe
+
+from tapeflow.analysis.roots import written_arguments
+from tapeflow.backend.c_printer import print_c
+from tapeflow.backend.printed import PrintedC
+from tapeflow.dialects import ad
+from tapeflow.errors import TapeflowError
+from tapeflow.kernel import Kernel
+from tapeflow.options import STAGES, Options
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A gradient in every form it has before it is machine code.
+
+    Attributes:
+        kernel: that was differentiated.
+        wrt: the parameters it is differentiated with respect to, in source order.
+        options: that chose the passes.
+        last_stage: the stage that was printed as C.
+        written: the array parameters that the kernel writes.
+        active: the array parameters that carry derivatives: those of `wrt`, and those that the kernel writes.
+        recording: the gradient before layers are formed.
+        final: the gradient as it was printed.
+        printed: the gradient as C.
+    """
+
+    kernel: Kernel
+    wrt: tuple[str, ...]
+    options: Options
+    last_stage: str
+    written: frozenset[str]
+    active: tuple[str, ...]
+    recording: func.FuncOp
+    final: func.FuncOp
+    printed: PrintedC
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages it went through."""
+        return STAGES[: STAGES.index(self.last_stage) + 1]
+
+    def ir(self, stage: str) -> str:
+        """The IR after `stage`, as MLIR text that `tapeflow-opt` reads.
+
+        Raises:
+            ValueError: it did not go through that stage.
+        """
+        if stage not in self.stages:
+            raise ValueError(f"no stage '{stage}' here: the stages are {', '.join(self.stages)}")
+        module = requested(self.kernel, self.wrt, self.active)
+        run_passes(module, self.options.passes()[: STAGES.index(stage)])
+        return ir_text(module)
+
+
+def compile_gradient(kernel: Kernel, wrt: Sequence[str], options: Options, last_stage: str | None = None) -> Compiled:
+    """Differentiate `kernel` and print the result as C.
+
+    Args:
+        kernel: to differentiate; it is not changed.
+        wrt: names of its parameters.
+        options: what to do with the tape.
+        last_stage: where to stop, from "differentiate" on; at the end of `options` by default.
+
+    Raises:
+        TapeflowError: `wrt` does not fit the kernel, or the kernel cannot be differentiated.
+    """
+    chosen = check_wrt(kernel, wrt)
+    written = frozenset(kernel.parameters[argument.index].name for argument in written_arguments(kernel.function))
+    active = tuple(
+        p.name for p in kernel.parameters if p.is_array and p.is_float and (p.name in chosen or p.name in written)
+    )
+    stages = options.stages if last_stage is None else options.stages[: options.stages.index(last_stage) + 1]
+    passes = options.passes()[: len(stages) - 1]
+    unlayered = [a_pass for stage, a_pass in zip(stages[1:], passes, strict=True) if stage not in ("layers", "streams")]
+    module = requested(kernel, chosen, active)
+    run_passes(module, unlayered)
+    recording = module
+    if len(unlayered) < len(passes):
+        recording = module.clone()
+        run_passes(module, passes[len(unlayered) :])
+    final = gradient_of(module, kernel)
+    return Compiled(
+        kernel,
+        chosen,
+        options,
+        stages[-1],
+        written,
+        active,
+        gradient_of(recording, kernel),
+        final,
+        print_c(final, name=gradient_name(kernel)),
+    )
+
+
+def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
+    """The names in `wrt`, in source order, if each is a parameter that can be differentiated.
+
+    Raises:
+        TapeflowError: a name is unknown, twice there, or not of floating-point numbers; or there is none.
+    """
+    by_name = {parameter.name: parameter for parameter in kernel.parameters}
+    candidates = ", ".join(name for name, parameter in by_name.items() if parameter.is_float)
+    hint = f"these can be differentiated: {candidates}" if candidates else None
+    if isinstance(wrt, str):
+        raise TapeflowError(f"wrt is a list of names: ['{wrt}'], not '{wrt}'")
+    if not wrt:
+        raise TapeflowError(f"wrt is empty: {kernel.name} is to be differentiated with respect to nothing", hint=hint)
+    for name in wrt:
+        if name not in by_name:
+            raise TapeflowError(f"wrt: {kernel.name} has no parameter '{name}'", hint=hint)
+        if not by_name[name].is_float:
+            raise TapeflowError(
+                f"wrt: '{by_name[name]}' has no derivative, its numbers are not floating-point",
+                location=by_name[name].location,
+                hint=hint,
+            )
+        if list(wrt).count(name) > 1:
+            raise TapeflowError(f"wrt: '{name}' is there twice")
+    return tuple(name for name in by_name if name in wrt)
+
+
+def gradient_name(kernel: Kernel) -> str:
+    """What the gradient of `kernel` is called."""
+    return f"{kernel.name}_grad"
+
+
+def gradient_of(module: ModuleOp, kernel: Kernel) -> func.FuncOp:
+    """The gradient of `kernel` in `module`, after differentiation."""
+    name = gradient_name(kernel)
+    return next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == name)
+
+
+def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str]) -> ModuleOp:
+    """The kernel's module with the request for its gradient: the returned float, `wrt` and `arrays` are active."""
+    module = kernel.module.clone()
+    arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
+    results = [_mark(isinstance(type_, AnyFloat)) for type_ in kernel.function.function_type.outputs]
+    request = ad.VjpOp(gradient_name(kernel), kernel.name, arguments, results)
+    request.location = kernel.function.location
+    module.body.block.add_op(request)
+    return module
+
+
+def _mark(active: bool) -> ad.Activity:
+    return ad.Activity.ACTIVE if active else ad.Activity.CONST
+
+
+def context() -> Context:
+    """A context that knows every dialect there is, ours among them."""
+    known = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        known.register_dialect(name, factory)
+    return known
+
+
+def run_passes(module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+    """Run `passes` on `module`, in place, and verify what each leaves."""
+    known = context()
+    for a_pass in passes:
+        a_pass.apply(known, module)
+        module.verify()
+
+
+def ir_text(module: ModuleOp) -> str:
+    """`module` as MLIR text, one that `tapeflow-opt` reads back."""
+    text = StringIO()
+    Printer(text).print_op(module)
+    return text.getvalue() + "\n"

@@ -1,0 +1,215 @@
+"""The command line: files, tables, JSON, exit codes and messages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOGSUM = ROOT / "bench" / "kernels" / "logsum.c"
+WORKED = ROOT / "bench" / "kernels" / "worked_example.c"
+
+
+@pytest.fixture
+def tapeflow(tmp_path):
+    """Run `tapeflow` in an empty folder; remarks and errors are in `stderr`."""
+
+    def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [Path(sys.executable).with_name("tapeflow"), *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+class TestGrad:
+    def test_writes_three_files_that_build(self, tapeflow, tmp_path):
+        done = tapeflow("grad", LOGSUM, "--wrt", "x")
+        assert names(tmp_path) == ["logsum_grad.c", "logsum_grad.h", "tapeflow_rt.h"]
+        assert done.stdout.startswith("wrote logsum_grad.c, logsum_grad.h, tapeflow_rt.h\n")
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+            subprocess.run([compiler, *flags, "logsum_grad.c"], cwd=tmp_path, check=True)
+
+    def test_the_header_serves_cpp(self, tapeflow, tmp_path):
+        if not shutil.which("g++"):
+            pytest.skip("needs g++")
+        tapeflow("grad", LOGSUM, "--wrt", "x", "-o", "lg.c")
+        (tmp_path / "use.cc").write_text('#include "lg.h"\nauto *f = &logsum_grad;\n')
+        flags = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+        subprocess.run(["g++", *flags, "use.cc"], cwd=tmp_path, check=True)
+
+    def test_a_single_file_runs_alone(self, tapeflow, tmp_path):
+        done = tapeflow("grad", LOGSUM, "--wrt", "x", "-o", "one.c", "--single-file")
+        assert names(tmp_path) == ["one.c"]
+        assert done.stdout.startswith("wrote one.c\n")
+        (tmp_path / "main.c").write_text(
+            """
+            #include <stdio.h>
+            #include "one.c"
+            int main(void)
+            {
+                tf_tape *tf = tf_new();
+                double x[2] = {0.0, 0.0}, x_b[2] = {0.0, 0.0};
+                double s = logsum_grad(tf, 2, x, 1.0, x_b);
+                printf("%.6f %g %g\\n", s, x_b[0], x_b[1]);
+                tf_free(tf);
+                return 0;
+            }
+            """
+        )
+        subprocess.run(["cc", "-std=c99", "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+        assert subprocess.check_output([tmp_path / "main"], text=True) == "0.693147 0.5 0.5\n"
+
+    def test_options_choose_the_tape(self, tapeflow, tmp_path):
+        options = ["--layout", "aos", "--spad-bytes", 1024, "--stream"]
+        tapeflow("grad", WORKED, "--wrt", "A,w", *options, "-o", "f.c")
+        assert "TF_PUSH(tape_j_if)" in (tmp_path / "f.c").read_text()
+
+    def test_json_names_files_and_tape(self, tapeflow):
+        value = json.loads(tapeflow("grad", WORKED, "--wrt", "A", "--wrt", "w", "--layout", "aos", "--json").stdout)
+        assert value["files"] == ["f_grad.c", "f_grad.h", "tapeflow_rt.h"]
+        assert {region["name"] for region in value["tape"]["regions"]} == {"i", "j_if"}
+
+    def test_a_stage_is_mlir_that_is_read_back(self, tapeflow, tmp_path):
+        tapeflow("grad", WORKED, "--wrt", "A,w", "--layout", "aos", "--emit-stage", "regions", "-o", "regions.mlir")
+        text = (tmp_path / "regions.mlir").read_text()
+        assert "tape.record" in text
+        opt = Path(sys.executable).with_name("tapeflow-opt")
+        assert subprocess.check_output([opt, "regions.mlir"], cwd=tmp_path, text=True) == text
+        assert tapeflow("grad", WORKED, "--wrt", "A,w", "--emit-stage", "import").stdout.count("ad.vjp") == 1
+
+
+class TestCheck:
+    def test_right(self, tapeflow):
+        done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=50")
+        assert "pass" in done.stdout
+        value = json.loads(tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=50", "--json").stdout)
+        assert value["passed"]
+        assert value["checks"][0]["error"] < 1e-6
+
+    def test_wrong(self, tapeflow, tmp_path):
+        # The derivative of a step has nothing of its jump.
+        (tmp_path / "step.c").write_text("double step(double x) { return x > 0 ? 1.0 + x : x; }\n")
+        done = tapeflow("check", "step.c", "--wrt", "x", "--arg", "x=0.0", code=1)
+        assert "FAIL" in done.stdout
+
+    def test_arguments_from_a_file(self, tapeflow, tmp_path):
+        np.savez(tmp_path / "inputs.npz", n=2, m=3, A=np.ones((2, 3)), w=np.ones(3))
+        tapeflow("check", WORKED, "--wrt", "A,w", "--args", "inputs.npz")
+        done = tapeflow("check", WORKED, "--wrt", "A,w", "--args", "inputs.npz", "--arg", "n=3", code=1)
+        assert "A: expected shape (n, m) = (3, 3), got (2, 3)" in done.stderr
+
+
+class TestSimulate:
+    def test_two_machines(self, tapeflow):
+        options = ["--wrt", "x", "--arg", "n=100", "--hardware", "stream-1k", "--against", "cache-32k"]
+        done = tapeflow("simulate", LOGSUM, *options)
+        assert "stream-1k" in done.stdout
+        assert "cache-32k" in done.stdout
+        value = json.loads(tapeflow("simulate", LOGSUM, *options, "--json").stdout)
+        assert set(value) == {"stream-1k", "cache-32k"}
+        assert all(report["cycles"] > 0 for report in value.values())
+
+
+SYNTAX_ERROR = "double f(double x) { return x * ; }\n"
+UNKNOWN_CALLEE = "double g(double x);\ndouble f(double x) { return g(x); }\n"
+ESCAPE = "double f(int n, double *x) { double *p[2]; p[0] = x; return p[0][n]; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "message"),
+    [
+        pytest.param(SYNTAX_ERROR, [], 1, "kernel.c:1:33: error: ", id="syntax error"),
+        pytest.param(UNKNOWN_CALLEE, [], 1, "kernel.c:2:29: error: ", id="unknown callee"),
+        pytest.param(ESCAPE, [], 1, "kernel.c:1:30: error: ", id="escaping pointer"),
+        pytest.param("double f(double y) { return y; }\n", [], 1, "f has no parameter 'x'", id="unknown wrt"),
+        pytest.param("", ["--function", "g"], 1, "kernel.c:1:1: error: this file defines no function", id="empty file"),
+        pytest.param(
+            "double f(double x) { return x; }\n",
+            ["--spad-bytes", 1024],
+            2,
+            "spad_bytes=1024 needs layout='aos'",
+            id="contradicting options",
+        ),
+        pytest.param(
+            "double f(double x) { return x; }\n", ["--layout", "columns"], 2, "'soa' or 'aos'", id="unknown layout"
+        ),
+        pytest.param("double f(double x) { return x; }\n", ["--stage", "x"], 2, "--stage", id="unknown option"),
+        pytest.param(
+            "double f(double x) { return x; }\n",
+            ["--emit-stage", "layers"],
+            2,
+            "these options have the stages import, prepare, differentiate, plan, regions",
+            id="stage that is not there",
+        ),
+        pytest.param(
+            "double f(double x) { return x; }\n",
+            ["-o", "nowhere/f.c"],
+            1,
+            "cannot write nowhere/f.c: No such file or directory",
+            id="folder that is not there",
+        ),
+    ],
+)
+def test_what_is_refused_writes_nothing(tapeflow, tmp_path, text, arguments, code, message):
+    (tmp_path / "kernel.c").write_text(text)
+    done = tapeflow("grad", "kernel.c", "--wrt", "x", *arguments, code=code)
+    assert message in " ".join(done.stderr.replace("│", "").split()), done.stderr
+    assert done.stdout == ""
+    assert names(tmp_path) == ["kernel.c"]
+
+
+def test_a_scratchpad_too_small_for_any_region_is_refused(tapeflow, tmp_path):
+    options = ["--layout", "aos", "--spad-bytes", 128, "--buffers", 2]
+    fields = 20
+    values = "".join(f" double v{k} = sin(x[i] * s + {k}); s = s * v{k};" for k in range(fields))
+    kernel = f"double f(int n, double x[n]) {{ double s = 1; for (int i = 0; i < n; i++) {{{values} }} return s; }}\n"
+    (tmp_path / "wide.c").write_text("#include <math.h>\n" + kernel)
+    done = tapeflow("grad", "wide.c", "--wrt", "x", *options, code=1)
+    assert "help: give the scratchpad at least" in done.stderr
+    assert names(tmp_path) == ["wide.c"]
+
+
+def test_missing_arguments_are_named(tapeflow):
+    done = tapeflow("check", LOGSUM, "--wrt", "x", code=1)
+    assert "logsum.c:4:19: error: int32 n: a value is needed" in done.stderr
+    done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=3", "--arg", "k=3", code=1)
+    assert "the kernel has no parameter 'k'" in done.stderr
+    done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n", code=2)
+    assert "is not of the form name=number" in " ".join(done.stderr.split())
+
+
+def test_an_unknown_machine_lists_those_there_are(tapeflow):
+    done = tapeflow("simulate", LOGSUM, "--wrt", "x", "--arg", "n=3", "--hardware", "abacus", code=1)
+    assert "stream-1k" in done.stderr
+
+
+def test_no_compiler_is_an_error_that_names_all_places(tapeflow, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "no-such-compiler")
+    monkeypatch.setenv("TAPEFLOW_CACHE", str(tmp_path / "cache"))
+    done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=3", code=0 if _zig() else 1)
+    if not _zig():
+        for name in ("$CC", "cc", "gcc", "clang", "ziglang"):
+            assert name in done.stderr
+
+
+def _zig() -> bool:
+    try:
+        import ziglang  # noqa: F401
+    except ImportError:
+        return False
+    return True
