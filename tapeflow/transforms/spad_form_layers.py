@@ -129,50 +129,60 @@ def replace_same(old: Operation, new: Operation) -> None:
     old.erase()
 
 
-def form_layer(loop: scf.ForOp, placed: Placed, boundary: spad.Boundary) -> None:
-    """Make `loop` a layer, cut where the tile of `placed` is full or empty."""
-    build = LocatedBuilder(InsertPoint.before(loop), place=place_of(loop))
-    clause = Block()
-    move = drain if boundary is spad.Boundary.FULL else refill
-    move(build.into(clause), placed)
-    build.into(clause).insert(spad.YieldOp())
+@dataclass(frozen=True)
+class Layer:
+    """A loop that becomes a layer: the region it is cut for, and the access it makes of it once an iteration."""
 
+    placed: Placed
+    access: tape.RecordOp | tape.ReplayOp
+
+    @property
+    def boundary(self) -> spad.Boundary:
+        """What cuts the layer."""
+        return spad.Boundary.FULL if isinstance(self.access, tape.RecordOp) else spad.Boundary.EMPTY
+
+
+def form_layer(loop: scf.ForOp, layer: Layer) -> None:
+    """Make `loop` a layer."""
+    buffer, clause = layer.placed.buffer, Block()
+    at_clause = LocatedBuilder(InsertPoint.at_end(clause), place=place_of(layer.access))
+    move = drain if layer.boundary is spad.Boundary.FULL else refill
+    move(at_clause, layer.placed)
+    at_clause.insert(spad.YieldOp())
+
+    build = LocatedBuilder(InsertPoint.before(loop), place=place_of(loop))
     carried = loop.body.block.last_op
     assert isinstance(carried, scf.YieldOp)
     replace_same(carried, build.insert(spad.YieldOp(*carried.arguments), InsertPoint.before(carried)))
 
     step = None if constant_integer(loop.step) == 1 else loop.step
     body = Rewriter.move_region_contents_to_new_regions(loop.body)
-    layer = spad.LayerOp(loop.lb, loop.ub, step, placed.buffer, loop.iter_args, boundary, body, clause)
-    layer.attributes |= loop.attributes
-    replace_same(loop, build.insert(layer))
+    formed = spad.LayerOp(loop.lb, loop.ub, step, buffer, loop.iter_args, layer.boundary, body, clause)
+    formed.attributes |= loop.attributes
+    replace_same(loop, build.insert(formed))
 
 
-def layers_of(regions: Sequence[Placed]) -> dict[scf.ForOp, tuple[Placed, tape.RecordOp | tape.ReplayOp]]:
-    """The loops that become layers, each with the region it is cut for and its access; the first region has it."""
-    layers: dict[scf.ForOp, tuple[Placed, tape.RecordOp | tape.ReplayOp]] = {}
+def layers_of(regions: Sequence[Placed]) -> dict[scf.ForOp, Layer]:
+    """The loops that become layers; where two regions could have one, the first does."""
+    layers: dict[scf.ForOp, Layer] = {}
     for placed in regions:
         for access in placed.region.accesses:
             if (loop := layer_loop(placed.region, access)) is not None:
-                layers.setdefault(loop, (placed, access))
+                layers.setdefault(loop, Layer(placed, access))
     return layers
 
 
 def stage(regions: Sequence[Placed]) -> None:
     """Let the records of `regions` go through their buffers."""
     layers = layers_of(regions)
-    unguarded = {access for _, access in layers.values()}
-    boundaries = {
-        loop: spad.Boundary.FULL if isinstance(access, tape.RecordOp) else spad.Boundary.EMPTY
-        for loop, (_, access) in layers.items()
-    }
+    unguarded = {layer.access for layer in layers.values()}
     for placed in regions:
         for record in placed.region.records:
             write(placed, record, guarded=record not in unguarded)
         for replay in placed.region.replays:
             read(placed, replay, guarded=replay not in unguarded)
-    for loop, (placed, _) in layers.items():
-        form_layer(loop, placed, boundaries[loop])
+    for loop, layer in layers.items():
+        form_layer(loop, layer)
 
 
 def alloc_point(create: tape.CreateOp) -> InsertPoint:
