@@ -296,3 +296,46 @@ func.func @top_level(%x: f64) -> f64 {
 // CHECK-NEXT:    %empty_f = spad.empty %spad_f
 // CHECK-NEXT:    scf.if %empty_f {
 // CHECK:         %x_1 = spad.read %spad_f
+
+// -----
+
+// Each function has the whole scratchpad to itself, for they do not run at once; one without regions stays as it is.
+
+func.func @primal(%x: f64) -> f64 {
+  func.return %x : f64
+}
+
+func.func @first(%n: index, %x: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tape_i = tape.create reserve %n : !tape.region<{x: f64}, aos>
+  scf.for %i = %c0 to %n step %c1 {
+    tape.record %x onto %tape_i : !tape.region<{x: f64}, aos>
+  }
+  scf.for %i_r = %c0 to %n step %c1 {
+    %x_1 = tape.replay %tape_i : !tape.region<{x: f64}, aos>
+    "test.op"(%x_1) : (f64) -> ()
+  }
+  func.return
+}
+
+func.func @second(%n: index, %x: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tape_k = tape.create reserve %n : !tape.region<{x: f64}, aos>
+  scf.for %k = %c0 to %n step %c1 {
+    tape.record %x onto %tape_k : !tape.region<{x: f64}, aos>
+  }
+  scf.for %k_r = %c0 to %n step %c1 {
+    %x_1 = tape.replay %tape_k : !tape.region<{x: f64}, aos>
+    "test.op"(%x_1) : (f64) -> ()
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @primal
+// CHECK-NEXT:    func.return %x : f64
+// CHECK-LABEL: func.func @first
+// CHECK:         %spad_i = spad.alloc : !spad.buffer<2 x 64 x {x: f64}>
+// CHECK-LABEL: func.func @second
+// CHECK:         %spad_k = spad.alloc : !spad.buffer<2 x 64 x {x: f64}>
