@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from tapeflow.interpreters.interpreter import Functions
 from tapeflow.interpreters.libm import FMAX, FMIN
-from tapeflow.interpreters.values import round_to, signed, unsigned, value_of_attribute, width_of, wrap
+from tapeflow.interpreters.values import dtype_of, round_to, signed, unsigned, value_of_attribute, width_of, wrap
 
 FloatFunction = Callable[..., float]
 IntegerFunction = Callable[[int, int], int]
@@ -161,11 +161,8 @@ def _float_to_unsigned(value: float, source: Attribute, target: Attribute) -> in
 
 def _integer_to_float(value: int, target: Attribute) -> float:
     # NumPy rounds once, straight to the target: through a double, an i64 to f32 would be rounded twice.
-    if round_to(0.5, target) == 0.5 and abs(value) < 1 << 24:
-        return float(value)
     exact = np.uint64(value) if value >= 1 << 63 else np.int64(value)
-    is_double = round_to(0.1, target) == 0.1
-    return float(exact.astype(np.float64 if is_double else np.float32))
+    return float(exact.astype(dtype_of(target)))
 
 
 def _bitcast(value: Any, source: Attribute, target: Attribute) -> int | float:

@@ -72,7 +72,7 @@ func.func @guarded(%lb: index, %ub: index, %step: index, %outer: index) -> index
 """
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(1, 4),
     st.integers(1, 6),

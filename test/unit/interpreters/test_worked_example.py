@@ -5,6 +5,7 @@ The kernel multiplies `t` by `A[i][j] + w[j]` where `A[i][j] > 0`, halves `w[j]`
 
 import math
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_text import make_context, parse
 from xdsl.context import Context
+from xdsl.passes import PassPipeline
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
+from xdsl.universe import Universe
 
+from tapeflow.errors import TapeflowRemark
 from tapeflow.interpreters import Buffer, Fifo, Stack, observe, run
 
 TEXTS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "worked_example").glob("*.mlir"))}
 MODULES = {stage: parse(text) for stage, text in TEXTS.items()}
+PASSES = Universe.get_multiverse().all_passes
 TILED = ("a3_layers", "a4_streams")
 
 
@@ -123,7 +128,7 @@ def run_stock_passes(context: Context, module) -> None:
 
 
 @pytest.mark.parametrize("stage", TILED)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(1, 9), st.integers(0, 6), st.integers(0, 8), st.integers(0, 3))
 def test_every_tile_size_and_number_of_copies(stage, copies, records, n, m, seed):
     got, observation = interpret(with_tiles(stage, copies, records), n, m, seed)
@@ -156,3 +161,25 @@ def test_accumulation_in_single_precision_rounds():
     x = np.array([0.0, 1.0], np.float32)
     run(module, "f", (x, 0.1, 1))
     assert x[1] == np.float32(1.0) + np.float32(0.1)
+
+
+LAYERS = [
+    f"spad-form-layers{{bytes={size} buffers={buffers}}}" for size in (256, 1024, 1 << 16) for buffers in (1, 2, 3)
+]
+
+
+@pytest.mark.parametrize("further", ["", *LAYERS, *(f"{layers},stream-form-fifos" for layers in LAYERS)])
+def test_the_passes_keep_the_gradient_of_the_first_stage(further):
+    """The example's text after `ad-differentiate`, taken further by the passes themselves."""
+    pipeline = "tape-form-regions{layout=aos}" + ("," + further if further else "")
+    module = parse(TEXTS["a1_differentiate"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TapeflowRemark)
+        PassPipeline.parse_spec(PASSES, pipeline).apply(make_context(), module)
+    module.verify()
+    for shape in ((0, 3), (1, 1), (13, 17)):
+        got, observation = interpret(module, *shape)
+        assert_same_bits(got, expect(*shape))
+        for handle in observation.handles:
+            if isinstance(handle, Buffer):
+                assert handle.pushed - handle.fetched == min(handle.copies - 1, handle.pushed)
