@@ -1,0 +1,274 @@
+"""The arrays of a function as C has them: flat, with the extents that turn subscripts into one index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Literal, cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+
+from tapeflow.analysis.source_names import location_of, source_name
+from tapeflow.backend.c_loops import integer_constant
+from tapeflow.backend.c_types import c_type
+from tapeflow.dialects import ad
+from tapeflow.dialects.record import field_bytes
+from tapeflow.errors import TapeflowError
+
+_MOST_STACK_BYTES = 8192
+"""Local arrays of a constant size up to this live on the stack, larger ones in the arena."""
+
+
+@dataclass(frozen=True)
+class ExtentParameter:
+    """The extent of an array argument that no argument of the IR function holds: an extra parameter in C."""
+
+    argument: BlockArgument
+    dimension: int
+
+
+Extent = int | SSAValue | ExtentParameter | None
+"""A constant, an integer value, an extra parameter, or not known (outermost only)."""
+
+
+@dataclass(eq=False)
+class CArray:
+    """An array argument or a local array.
+
+    Attributes:
+        root: the argument, or the result of the allocation.
+        ctype: of an element.
+        extents: one a dimension.
+        place: `parameter`; `scalar`, a local variable; `stack` or `arena`, a local array.
+        written: whether the function stores to it.
+        reads_extents: whether the outermost extent of an argument is asked for.
+    """
+
+    root: SSAValue
+    ctype: str
+    extents: tuple[Extent, ...]
+    place: Literal["parameter", "scalar", "stack", "arena"]
+    written: bool = False
+
+    @property
+    def constant_count(self) -> int | None:
+        """The number of elements, if it is constant."""
+        sizes = [extent for extent in self.extents if isinstance(extent, int)]
+        return prod(sizes) if len(sizes) == len(self.extents) else None
+
+
+def memref_type(value: SSAValue) -> MemRefType[Attribute]:
+    """The type of an array.
+
+    Raises:
+        TapeflowError: it is no array of known rank.
+    """
+    if not isinstance(value.type, MemRefType):
+        raise TapeflowError(f"a value of type {value.type} cannot be printed as C", location=location_of(value))
+    return cast(MemRefType[Attribute], value.type)
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The argument or allocation that `value` is a view of.
+
+    Raises:
+        TapeflowError: it is a view that cannot be printed as C.
+    """
+    while True:
+        match value.owner:
+            case memref.CastOp() | memref.SubviewOp():
+                value = value.owner.source
+            case memref.AllocOp() | memref.AllocaOp():
+                return value
+            case Operation():
+                raise TapeflowError(
+                    f"'{value.owner.name}' cannot be printed as C",
+                    location=value.owner.location,
+                    hint="the backend looks through memref.cast and memref.subview only",
+                )
+            case _:
+                if isinstance(value.owner.parent_op(), func.FuncOp):
+                    return value
+                raise TapeflowError(
+                    "an array that is carried by a loop cannot be printed as C",
+                    location=location_of(value),
+                    hint="use one array, or copy between two",
+                )
+
+
+@dataclass
+class Arrays:
+    """All arrays of a function, and the memory accesses they take."""
+
+    function: func.FuncOp
+    of_root: dict[SSAValue, CArray] = field(default_factory=dict[SSAValue, CArray])
+    """Arguments in order, then allocations in order."""
+
+    extra: set[ExtentParameter] = field(default_factory=set[ExtentParameter])
+    """The extra parameters."""
+
+    def __post_init__(self) -> None:
+        arguments = {parameter_name(self.function, argument): argument for argument in self.function.args}
+        for argument in self.function.args:
+            if isinstance(argument.type, MemRefType):
+                extents = self._parameter_extents(argument, arguments)
+                self.of_root[argument] = CArray(argument, _element(argument), extents, "parameter")
+        for op in self.function.walk():
+            match op:
+                case memref.AllocOp() | memref.AllocaOp():
+                    self.of_root[op.memref] = _local(op)
+                case memref.StoreOp() | ad.AccumulateOp():
+                    self.of(op.memref).written = True
+                case memref.CopyOp():
+                    self.of(op.destination).written = True
+                case memref.DimOp():
+                    self._asked(op)
+                case _:
+                    pass
+
+    def of(self, value: SSAValue) -> CArray:
+        """The array that `value` is a view of."""
+        return self.of_root[root_of(value)]
+
+    @property
+    def locals(self) -> Iterator[CArray]:
+        """The local arrays, in order."""
+        return (array for array in self.of_root.values() if array.place != "parameter")
+
+    def extent(self, op: memref.DimOp) -> Extent:
+        """What `memref.dim` asks for.
+
+        Raises:
+            TapeflowError: it asks with an index that is not constant, or about a view.
+        """
+        dimension = integer_constant(op.index)
+        source = cast(SSAValue, op.source)
+        if dimension is None or root_of(source) is not _through_casts(source):
+            raise TapeflowError(
+                "memref.dim of a view, or of a dimension that is not constant, cannot be printed as C",
+                location=op.location,
+            )
+        extent = self.of(source).extents[dimension]
+        root = root_of(source)
+        assert extent is not None or isinstance(root, BlockArgument)
+        return ExtentParameter(cast(BlockArgument, root), dimension) if extent is None else extent
+
+    def _asked(self, op: memref.DimOp) -> None:
+        extent = self.extent(op)
+        if isinstance(extent, ExtentParameter):
+            self.extra.add(extent)
+
+    def _parameter_extents(self, argument: BlockArgument, arguments: dict[str, BlockArgument]) -> tuple[Extent, ...]:
+        type_ = memref_type(argument)
+        if not isinstance(type_.layout, NoneAttr):
+            raise TapeflowError(
+                f"argument '{parameter_name(self.function, argument)}' has a layout, {type_}, that C does not see",
+                location=argument.location,
+                hint="pass contiguous arrays, memref<?x?xf64>",
+            )
+        extents: list[Extent] = [size if size >= 0 else None for size in type_.get_shape()]
+        spelled = argument_attribute(self.function, argument, "tapeflow.extents")
+        if isinstance(spelled, ArrayAttr):
+            for dimension, extent in enumerate(cast(ArrayAttr[StringAttr], spelled)):
+                if extents[dimension] is None and extent.data:
+                    extents[dimension] = self._spelled_extent(extent.data, argument, arguments)
+        for dimension, extent in enumerate(extents):
+            if dimension > 0 and extent is None:
+                extra = ExtentParameter(argument, dimension)
+                self.extra.add(extra)
+                extents[dimension] = extra
+        return tuple(extents)
+
+    def _spelled_extent(self, text: str, argument: BlockArgument, arguments: dict[str, BlockArgument]) -> Extent:
+        if text.isdecimal():
+            return int(text)
+        if text not in arguments:
+            raise TapeflowError(
+                f"the extent '{text}' of '{parameter_name(self.function, argument)}' is no parameter",
+                location=argument.location,
+            )
+        return arguments[text]
+
+    def reads(self, value: SSAValue) -> Iterator[SSAValue]:
+        """The integer values that go into the address of an element of `value`, beside its subscripts."""
+        while isinstance(value, OpResult) and isinstance(value.op, memref.CastOp | memref.SubviewOp):
+            if isinstance(value.op, memref.SubviewOp):
+                yield from value.op.offsets
+                yield from value.op.strides
+            value = cast(SSAValue, value.op.source)
+        yield from (extent for extent in self.of_root[value].extents[1:] if isinstance(extent, SSAValue))
+
+
+def _through_casts(value: SSAValue) -> SSAValue:
+    while isinstance(value, OpResult) and isinstance(value.op, memref.CastOp):
+        value = cast(SSAValue, value.op.source)
+    return value
+
+
+def _element(value: SSAValue) -> str:
+    return c_type(memref_type(value).element_type, location_of(value))
+
+
+def _local(op: memref.AllocOp | memref.AllocaOp) -> CArray:
+    type_ = memref_type(op.memref)
+    sizes = iter(op.dynamic_sizes)
+    extents = tuple(size if size >= 0 else next(sizes) for size in type_.get_shape())
+    array = CArray(op.memref, _element(op.memref), extents, "arena")
+    count = array.constant_count
+    if not extents:
+        array.place = "scalar"
+    elif count is not None and 0 < count * field_bytes(type_.element_type) <= _MOST_STACK_BYTES:
+        array.place = "stack"
+    return array
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of a subview: where it starts in the source, and how far its elements lie apart there."""
+
+    offset: int | SSAValue
+    stride: int | SSAValue
+    dropped: bool
+
+
+def subview_dimensions(op: memref.SubviewOp) -> Sequence[Dimension]:
+    """The dimensions of the source of a subview.
+
+    Raises:
+        TapeflowError: it is not clear which dimensions the result leaves out.
+    """
+    dynamic = memref_type(op.source).get_num_dims()
+    offsets = _mixed(op.static_offsets.get_values(), op.offsets)
+    strides = _mixed(op.static_strides.get_values(), op.strides)
+    sizes = [int(size) for size in op.static_sizes.get_values()]
+    surplus = dynamic - memref_type(op.result).get_num_dims()
+    dropped: list[bool] = []
+    for size in sizes:
+        dropped.append(size == 1 and surplus > 0)
+        surplus -= dropped[-1]
+    if surplus:
+        raise TapeflowError("this memref.subview cannot be printed as C", location=op.location)
+    return [Dimension(*each) for each in zip(offsets, strides, dropped, strict=True)]
+
+
+def _mixed(static: Sequence[int], dynamic: Sequence[SSAValue]) -> Iterator[int | SSAValue]:
+    values = iter(dynamic)
+    return (next(values) if number == memref.DYNAMIC_INDEX else int(number) for number in static)
+
+
+def argument_attribute(function: func.FuncOp, argument: BlockArgument, name: str) -> Attribute | None:
+    """The attribute `name` of an argument of `function`, if it has one."""
+    if function.arg_attrs is None:
+        return None
+    return function.arg_attrs.data[argument.index].data.get(name)
+
+
+def parameter_name(function: func.FuncOp, argument: BlockArgument) -> str:
+    """What the source calls an argument."""
+    attribute = argument_attribute(function, argument, "tapeflow.name")
+    if isinstance(attribute, StringAttr):
+        return attribute.data
+    return source_name(argument) or f"arg{argument.index}"

@@ -1,0 +1,350 @@
+"""One function in C: its signature, what it reserves at entry, its body, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from tapeflow.analysis.source_names import source_name
+from tapeflow.backend.c_arrays import memref_type, parameter_name
+from tapeflow.backend.c_names import Scope
+from tapeflow.backend.c_plan import Plan, extra_parameters
+from tapeflow.backend.c_regions import CRegion
+from tapeflow.backend.c_statements import Statements, tape_names
+from tapeflow.backend.c_text import Line, Text, wrapped
+from tapeflow.backend.c_types import c_type, is_float
+from tapeflow.backend.c_values import Values, field_names
+from tapeflow.backend.printed import PrintedFunction, PrintedParameter
+from tapeflow.dialects import spad, stream, tape
+
+
+@dataclass(frozen=True)
+class RecordType:
+    """The C struct of a record.
+
+    Attributes:
+        name: of the type.
+        declaration: `typedef struct { double t, v; } f_j_if;`
+        comment: how often it is recorded, and its size.
+    """
+
+    name: str
+    declaration: str
+    comment: tuple[str, str]
+
+
+class FunctionPrinter:
+    """Prints one function.
+
+    Args:
+        function: structured, without calls, as after `ad-prepare`.
+        taken: names that have a meaning in the whole file; those of the record types are added.
+        text: the file's lines so far.
+    """
+
+    def __init__(self, function: func.FuncOp, taken: set[str], text: Text):
+        self.function = function
+        self.plan = Plan(function)
+        self.name = function.sym_name.data
+        self.values = Values(self.plan, Scope(taken))
+        self.text = text
+        self.signature = self._signature()
+        self._name_regions(taken)
+        self.statements = Statements(self.plan, self.values, text)
+
+    # Signature
+
+    def _signature(self) -> PrintedFunction:
+        parameters = [PrintedParameter("tf", "tape")]
+        names = [self.values.name(parameter_name(self.function, argument)) for argument in self.function.args]
+        for argument, name in zip(self.function.args, names, strict=True):
+            parameters += self._parameters_of(argument, name)
+        results = tuple(self.function.function_type.outputs.data)
+        returned = next((index for index in range(len(results)) if self._adjoint_of(index) is None), None)
+        for index, type_ in enumerate(results):
+            if index != returned:
+                c_type(type_, self.function.location)
+                parameters.append(PrintedParameter(self.values.name(self._result_name(index)), "result", type_, index))
+        return PrintedFunction(self.name, tuple(parameters), results, returned)
+
+    def _parameters_of(self, argument: BlockArgument, name: str) -> Iterator[PrintedParameter]:
+        if not isinstance(argument.type, MemRefType):
+            c_type(argument.type, argument.location)
+            self.values.arguments[argument] = name
+            yield PrintedParameter(name, "scalar", argument.type, argument.index)
+            return
+        array = self.plan.arrays.of_root[argument]
+        self.values.arrays[array] = name
+        element = memref_type(argument).element_type
+        yield PrintedParameter(name, "array", element, argument.index, written=array.written)
+        for extra in extra_parameters(self.plan, argument):
+            extent = self.values.extras[extra] = self.values.name(f"{name}_extent{extra.dimension}")
+            yield PrintedParameter(extent, "extent", None, argument.index, extra.dimension)
+
+    def _result_attribute(self, index: int, name: str) -> str | None:
+        if self.function.res_attrs is None:
+            return None
+        attributes: DictionaryAttr = self.function.res_attrs.data[index]
+        attribute = attributes.data.get(name)
+        return attribute.data if isinstance(attribute, StringAttr) else None
+
+    def _adjoint_of(self, index: int) -> str | None:
+        return self._result_attribute(index, "tapeflow.adjoint_of")
+
+    def _result_name(self, index: int) -> str:
+        if (of := self._adjoint_of(index)) is not None:
+            return f"{of}_b"
+        name = self._result_attribute(index, "tapeflow.name")
+        return name if name is not None and name != "return" else f"result_{index}"
+
+    @property
+    def returned_type(self) -> str:
+        """What the C function returns."""
+        returned = self.signature.returned
+        return "void" if returned is None else c_type(self.signature.results[returned])
+
+    def prototype(self, *, restrict: bool) -> list[str]:
+        """`double f(tf_tape *tf, int n, const double *restrict x)`, broken into lines."""
+        start = f"{self.returned_type} {self.name}("
+        return wrapped(start, [declarator(parameter, restrict) for parameter in self.signature.parameters], ")")
+
+    # Regions
+
+    def _name_regions(self, taken: set[str]) -> None:
+        gradient_of = self.function.attributes.get("tapeflow.gradient_of")
+        prefix = gradient_of.data if isinstance(gradient_of, StringAttr) else self.name
+        for region in self.plan.regions.all:
+            self.values.regions[region] = self.values.name(f"tape_{region.label}")
+            if region.is_struct:
+                struct = self.values.structs[region] = self.values.name(f"{prefix}_{region.label}")
+                taken.add(struct)
+            elif region.layout == "soa":
+                for name in tape_names(self.values, region):
+                    self.values.name(name)
+
+    def record_types(self) -> list[RecordType]:
+        """The structs of the function's records; the loops round them are known once it is printed."""
+        return [self._record_type(region) for region in self.plan.regions.all if region.is_struct]
+
+    def _record_type(self, region: CRegion) -> RecordType:
+        fields: list[str] = []
+        for field, name in zip(region.fields, field_names(region), strict=True):
+            if fields and fields[-1].split(" ", 1)[0] == field.ctype:
+                fields[-1] += f", {name}"
+            else:
+                fields.append(f"{field.ctype} {name}")
+        name = self.values.structs[region]
+        size = self._bytes(region)
+        declaration = f"typedef struct {{ {'; '.join(fields)}; }} {name};"
+        return RecordType(name, declaration, (self._where(region), f"{size} byte{'' if size == 1 else 's'}"))
+
+    @staticmethod
+    def _bytes(region: CRegion) -> int:
+        size, widest = 0, 1
+        for field in region.fields:
+            size = -(-size // field.bytes) * field.bytes + field.bytes
+            widest = max(widest, field.bytes)
+        return -(-size // widest) * widest
+
+    def _where(self, region: CRegion) -> str:
+        """`each i, j with c true`: the loops and branches round the op that records."""
+        loops: list[str] = []
+        branches: list[str] = []
+        writer = next((op for op in self.function.walk() if self._records(op, region)), None)
+        child, parent = writer, None if writer is None else writer.parent_op()
+        while child is not None and parent is not None:
+            match parent:
+                case scf.ForOp() | spad.LayerOp():
+                    loops.insert(0, self.values.loops.get(parent, "iteration"))
+                case scf.IfOp():
+                    taken = child.parent_region() is parent.true_region
+                    branches.insert(0, f"{source_name(parent.cond) or 'a condition'} {'true' if taken else 'false'}")
+                case _:
+                    pass
+            child, parent = parent, parent.parent_op()
+        where = f"each {', '.join(loops)}" if loops else "once"
+        return f"{where} with {' and '.join(branches)}" if branches else where
+
+    def _records(self, op: Operation, region: CRegion) -> bool:
+        match op:
+            case tape.PushOp():
+                return self.plan.regions.of(op.tape) is region
+            case tape.RecordOp():
+                return self.plan.regions.of(op.region) is region
+            case spad.WriteOp():
+                return self.plan.regions.of(op.buffer) is region
+            case _:
+                return False
+
+    # Body
+
+    def print(self) -> None:
+        """Append the function to the file's lines."""
+        lines = self.text.lines
+        lines += (Line(line) for line in self.prototype(restrict=True))
+        lines.append(Line("{"))
+        lines += self._entry()
+        lines += self._body()
+        lines.append(Line("}"))
+
+    def _line(self, text: str) -> Line:
+        self.values.take_printed()
+        return Line(text, 1)
+
+    @property
+    def failure(self) -> str:
+        """What the function returns when there is no memory."""
+        match self.returned_type:
+            case "void":
+                return "return;"
+            case ctype:
+                return "return NAN;" if is_float(ctype) else "return 0;"
+
+    def _entry(self) -> Iterator[Line]:
+        """Sizes, the one reservation, then everything it is for."""
+        for op in self.plan.entry.ops:
+            yield from self.statements.pure(op)
+        for array in self.plan.arrays.locals:
+            wanted = source_name(array.root) or "array"
+            self.values.arrays[array] = self.values.name(wanted)
+        reservations = list(self._reservations())
+        if len(reservations) < 2:
+            yield self._line(f"if (!tf_reserve(tf, {reservations[0] if reservations else 0}))")
+        else:
+            for text in wrapped("    if (!tf_reserve(tf, ", reservations, "))", " + "):
+                yield self._line(text[4:])
+        yield Line(self.failure, 2)
+        yield from self._unused()
+        yield from self._arrays()
+        for region in self.plan.regions.all:
+            yield from self._opened(region)
+        if self.text.lines:
+            yield Line("")
+
+    def _reservations(self) -> Iterator[str]:
+        for array in self.plan.arrays.locals:
+            if array.place == "arena":
+                yield f"TF_BYTES({array.ctype}, {self.values.count(array).text})"
+        for region in self.plan.regions.all:
+            if region not in self.plan.growing:
+                for ctype in self._ctypes(region):
+                    yield f"TF_BYTES({ctype}, {self._records_of(region)})"
+
+    def _ctypes(self, region: CRegion) -> list[str]:
+        return [self.values.structs[region]] if region.is_struct else [field.ctype for field in region.fields]
+
+    def _records_of(self, region: CRegion) -> str:
+        if region.reserve is None:  # nothing ever leaves the scratchpad
+            return str(region.buffer_type.copies.data * region.buffer_type.records.data)
+        return self.values.of(region.reserve).text
+
+    def _unused(self) -> Iterator[Line]:
+        """Parameters that the function has no need of."""
+        asked = self.plan.arrays
+        read = {extent for array in asked.of_root.values() for extent in array.extents if isinstance(extent, SSAValue)}
+        for argument, name in self.values.arguments.items():
+            if argument not in self.plan.needs.values and argument not in read:
+                yield self._line(f"(void){name};")
+
+    def _arrays(self) -> Iterator[Line]:
+        for array, name in self.values.arrays.items():
+            count = self.values.count(array).text
+            match array.place:
+                case "parameter":
+                    yield self._line(f"TF_ARRAY({name}, {count});")
+                case "arena":
+                    yield self._line(f"TF_LOCAL({name}, {array.ctype}, {count});")
+                case "stack":
+                    yield self._line(f"{array.ctype} {name}[{count}];")
+                    yield self._line(f"TF_ARRAY({name}, {count});")
+                case "scalar":
+                    yield self._line(f"{array.ctype} {name};")
+
+    def _opened(self, region: CRegion) -> Iterator[Line]:
+        """The lines that open a region."""
+        grows = region in self.plan.growing
+        suffix = "_GROW" if grows else ""
+        count = "" if grows else f", {self._records_of(region)}"
+        if region.buffer is not None:
+            shape = f"{region.buffer_type.copies.data}, {region.buffer_type.records.data}"
+            name, struct = self.values.regions[region], self.values.structs[region]
+            yield self._line(f"TF_OPEN{suffix}({name}, {struct}, {shape}{count});")
+            return
+        for name, ctype in zip(tape_names(self.values, region), self._ctypes(region), strict=True):
+            yield self._line(f"TF_TAPE{suffix}({name}, {ctype}{count});")
+
+    def _body(self) -> Iterator[Line]:
+        entry = set(self.plan.entry.ops)
+        ops = [op for op in self.plan.needs.block_ops(self.function) if op not in entry and self._has_text(op)]
+        *ops, end = ops
+        assert isinstance(end, func.ReturnOp)
+        marks: dict[Operation, list[Line]] = {}
+        if self.plan.reverse_start is not None:
+            yield Line("/* forward sweep */", 1)
+            marks[self.plan.reverse_start] = [Line(""), *self._turn_around(), Line("/* reverse sweep */", 1)]
+        yield from self.statements.straight(ops, marks)
+        if self.plan.reverse_start is None:
+            yield from self._checked()
+        yield from self._closed(ops)
+        yield from self._returned(end)
+
+    def _has_text(self, op: Operation) -> bool:
+        silent = memref.AllocOp | memref.AllocaOp | memref.DeallocOp | tape.CreateOp | stream.CreateOp | spad.AllocOp
+        return not isinstance(op, silent)
+
+    def _tapes(self) -> Iterator[tuple[CRegion, str]]:
+        for region in self.plan.regions.all:
+            yield from ((region, name) for name in tape_names(self.values, region))
+
+    def _checked(self) -> Iterator[Line]:
+        """A tape that grows may have found no memory."""
+        if self.plan.growing:
+            yield Line("if (tf->error)", 1)
+            yield Line(self.failure, 2)
+
+    def _turn_around(self) -> Iterator[Line]:
+        if not self.plan.regions.all:
+            return
+        yield Line("/* turn-around */", 1)
+        yield from self._checked()
+        for region, name in self._tapes():
+            yield Line(f"TF_TURN{'_GROW' if region in self.plan.growing else ''}({name});", 1)
+        yield Line("")
+
+    def _closed(self, ops: list[Operation]) -> Iterator[Line]:
+        """The ends of the regions that the IR does not end itself."""
+        closed = {self.plan.regions.of(op.fifo) for op in ops if isinstance(op, stream.CloseOp)}
+        for region in reversed(self.plan.regions.all):
+            if region.buffer is not None and region not in closed:
+                yield Line(f"{self.statements.macro('TF_CLOSE', region)};", 1)
+
+    def _returned(self, end: func.ReturnOp) -> Iterator[Line]:
+        for parameter in self.signature.parameters:
+            if parameter.role == "result":
+                value = self.values.of(end.arguments[parameter.index])
+                yield self.statements.line(f"*{parameter.name} = {value.text};", end)
+        if self.signature.returned is not None:
+            value = self.values.of(end.arguments[self.signature.returned])
+            yield self.statements.line(f"return {value.text};", end)
+
+
+def declarator(parameter: PrintedParameter, restrict: bool) -> str:
+    """`const double *restrict A`."""
+    qualifier = "restrict " if restrict else ""
+    match parameter.role:
+        case "tape":
+            return f"tf_tape *{parameter.name}"
+        case "extent":
+            return f"ptrdiff_t {parameter.name}"
+        case "scalar":
+            return f"{c_type(cast(Attribute, parameter.type))} {parameter.name}"
+        case "array":
+            constant = "" if parameter.written else "const "
+            return f"{constant}{c_type(cast(Attribute, parameter.type))} *{qualifier}{parameter.name}"
+        case "result":
+            return f"{c_type(cast(Attribute, parameter.type))} *{qualifier}{parameter.name}"

@@ -1,0 +1,89 @@
+"""Core IR and the Tapeflow dialects as C99: one source for the native and the modelled machine.
+
+The text is written to be read: the source's names, one statement a line, loops as loops. What each macro does, and
+what it costs on the model, stands in `include/tapeflow_rt.h`; docs/backend.md says how the text comes about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tapeflow.backend.c_function import FunctionPrinter, RecordType
+from tapeflow.backend.c_header import header_text
+from tapeflow.backend.c_text import Line, Text
+from tapeflow.backend.printed import PrintedC
+from tapeflow.errors import TapeflowError
+
+
+def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
+    """Print functions as C.
+
+    Args:
+        op: a function, or a module whose functions with a body are all printed.
+        name: of the one function to print; None for all.
+
+    Returns:
+        The text, named after the one function or the first gradient among them, else the first function.
+
+    Raises:
+        TapeflowError: an operation, a type or a layout that has no C, and where it stands; no such function.
+    """
+    functions = _functions(op, name)
+    text = Text()
+    taken = {function.sym_name.data for function in functions}
+    printers: list[FunctionPrinter] = []
+    records: list[RecordType] = []
+    for function in functions:
+        printer = FunctionPrinter(function, taken, text)
+        if text.lines:
+            text.lines.append(Line(""))
+        printer.print()
+        printers.append(printer)
+        records += printer.record_types()
+    file_name = _file_name(functions)
+    text.lines = [Line(f'#include "{file_name}.h"'), Line(""), *_record_lines(records), *text.lines]
+    return PrintedC(
+        name=file_name,
+        source=str(text),
+        header=header_text(file_name, printers),
+        functions=tuple(printer.signature for printer in printers),
+        blocks=tuple(text.numbered()),
+    )
+
+
+def _functions(op: Operation, name: str | None) -> list[func.FuncOp]:
+    found = [inner for inner in op.walk() if isinstance(inner, func.FuncOp) and not inner.is_declaration]
+    if name is not None:
+        found = [function for function in found if function.sym_name.data == name]
+    if not found:
+        raise TapeflowError(
+            "there is no function to print as C" if name is None else f"there is no function '{name}' to print as C",
+            location=op.location,
+        )
+    return found
+
+
+def _file_name(functions: Sequence[func.FuncOp]) -> str:
+    gradients = [function for function in functions if "tapeflow.gradient_of" in function.attributes]
+    return (gradients or functions)[0].sym_name.data
+
+
+def _record_lines(records: Sequence[RecordType]) -> list[Line]:
+    """The types of the records, comments aligned."""
+    if not records:
+        return []
+    declarations = max(len(record.declaration) for record in records)
+    wheres = max(len(record.comment[0]) for record in records) + 1
+    sizes = max(len(record.comment[1]) for record in records)
+    counts = max(len(record.comment[1].split(" ")[0]) for record in records)
+    lines: list[Line] = []
+    for record in records:
+        where, size = record.comment
+        aligned = " " * (counts - len(size.split(" ")[0])) + size
+        comment = f"/* {(where + ':').ljust(wheres)} {aligned.ljust(sizes)} */"
+        lines.append(Line(f"{record.declaration.ljust(declarations)}  {comment}"))
+    return [*lines, Line("")]
