@@ -90,6 +90,12 @@ def written_arrays(op: Operation) -> Iterator[SSAValue]:
     return _written_arrays(op, ())
 
 
+def written_roots(function: func.FuncOp) -> frozenset[SSAValue]:
+    """The roots of all arrays that `function` itself may write to."""
+    arrays = (array for op in function.body.walk() for array in written_arrays(op))
+    return frozenset(root for array in arrays for root in roots(array))
+
+
 def written_arguments(function: func.FuncOp) -> frozenset[BlockArgument]:
     """The array arguments of `function` that it, or a function that it calls, may write to."""
     return _written_arguments(function, ())

@@ -1,0 +1,132 @@
+"""What can be had again in the reverse sweep, and where it is best had.
+
+A mirrored block undoes one run of a primal block. In it the values of the function's top block are there as they are,
+an induction variable follows from the mirrored loop's, and an operation whose operands can be had can be repeated, if
+it gives the same result then. Everything else must be taped.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from tapeflow.analysis.block_tree import defining_block, home_of, is_top_block
+from tapeflow.analysis.effects import is_pure
+
+
+def is_induction_variable(value: SSAValue) -> bool:
+    """Whether `value` is the variable of a counted loop."""
+    return isinstance(value, BlockArgument) and value.index == 0 and isinstance(value.block.parent_op(), scf.ForOp)
+
+
+def is_integer(value: SSAValue) -> bool:
+    """Whether `value` is an integer, an index or a condition."""
+    return isinstance(value.type, IntegerType | IndexType)
+
+
+def is_integer_arithmetic(op: Operation) -> bool:
+    """Whether `op` computes integers from integers, and nothing else."""
+    return is_pure(op) and all(map(is_integer, op.operands)) and all(map(is_integer, op.results))
+
+
+def captured(op: Operation) -> Iterator[SSAValue]:
+    """What `op` uses from outside of it: its operands, and those of the ops in its regions."""
+    for inner in op.walk():
+        for operand in inner.operands:
+            owner = operand.owner
+            if inner is op or not op.is_ancestor(owner):
+                yield operand
+
+
+class Availability:
+    """Which values of a function's forward sweep can be had again.
+
+    Args:
+        function: structured; the values asked about come before their needs in it.
+        repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
+    """
+
+    def __init__(self, function: func.FuncOp, repeatable: Callable[[Operation], bool]):
+        self._order: dict[SSAValue, int] = {argument: index for index, argument in enumerate(function.args)}
+        self._again: set[SSAValue] = set()
+        for op in function.body.walk():
+            if repeatable(op) and all(map(self.__contains__, captured(op))):
+                self._again.update(op.results)
+            for result in op.results:
+                self._order[result] = len(self._order)
+            for region in op.regions:
+                for argument in region.blocks[0].args if region.blocks else ():
+                    self._order[argument] = len(self._order)
+
+    def __contains__(self, value: SSAValue) -> bool:
+        """Whether `value` can be had again."""
+        if value in self._again or is_induction_variable(value):
+            return True
+        return value in self._order and is_top_block(defining_block(value))
+
+    def order(self, value: SSAValue) -> int:
+        """A number that is larger than those of all values that `value` is computed from."""
+        return self._order[value]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A value that the reverse sweep needs, and the primal block in whose mirror it is best had."""
+
+    value: SSAValue
+    home: Block
+
+
+def placements(needs: Mapping[SSAValue, Iterable[Block]], available: Availability) -> list[Placed]:
+    """Where to have the values in `needs` and what those are computed from, in order of computation.
+
+    Args:
+        needs: the primal blocks in whose mirrors each value is needed.
+        available: what can be had again. What cannot is placed too, but nothing it is computed from.
+
+    Values of the top block are not placed: they are there.
+    """
+    blocks: dict[SSAValue, set[Block]] = {}
+    pending: list[tuple[int, SSAValue]] = []
+
+    def need(value: SSAValue, block: Block) -> None:
+        if is_top_block(defining_block(value)):
+            return
+        if value not in blocks:
+            blocks[value] = set()
+            heapq.heappush(pending, (-available.order(value), value))
+        blocks[value].add(block)
+
+    for value, needing in needs.items():
+        for block in needing:
+            need(value, block)
+    placed: list[Placed] = []
+    while pending:
+        # Users come first, so that all needs of a value are known when its turn comes.
+        _, value = heapq.heappop(pending)
+        home = home_of(defining_block(value), blocks[value])
+        placed.append(Placed(value, home))
+        if value in available:
+            for source, at in _sources(value, home):
+                need(source, at)
+    return placed[::-1]
+
+
+def _sources(value: SSAValue, home: Block) -> Iterator[tuple[SSAValue, Block]]:
+    """What `value`, had in the mirror of `home`, is computed from, and in the mirrors of which blocks."""
+    match value:
+        case OpResult(op=op):
+            for operand in captured(op):
+                yield operand, home
+        case BlockArgument(block=block):
+            loop, outside = block.parent_op(), block.parent_block()
+            assert isinstance(loop, scf.ForOp) and outside is not None
+            for bound in (loop.lb, loop.ub, loop.step):
+                yield bound, outside
+        case _:
+            raise AssertionError("a value is a result or an argument")

@@ -1,0 +1,190 @@
+"""`ad-differentiate`: replace each request by the function that it asks for.
+
+Reverse mode makes one joint function: the forward sweep is the primal, with a push for each value that the reverse
+sweep needs; the reverse sweep mirrors it block by block. Every needed value is pushed on a tape of its own, in the
+innermost block that contains all its needs and lies in no loop that its definition is outside of, and popped in the
+mirror of that block. Values of the top block are used as they are; induction variables and integer arithmetic are had
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain, count
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tapeflow.analysis.activity import Activity, Request
+from tapeflow.analysis.availability import Availability, Placed, is_integer_arithmetic, placements
+from tapeflow.analysis.region_names import block_name
+from tapeflow.analysis.requests import functions_of, primal_of, requests_of
+from tapeflow.analysis.roots import written_roots
+from tapeflow.analysis.source_names import set_source_name, source_name
+from tapeflow.analysis.value_names import value_name
+from tapeflow.dialects import ad, tape
+from tapeflow.errors import TapeflowError
+from tapeflow.transforms.ad_prepare import check_operations
+from tapeflow.transforms.adjoint_frames import Frame
+from tapeflow.transforms.chain_rule import Product
+from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
+from tapeflow.transforms.dead_code import remove_dead_code
+from tapeflow.transforms.gradient_signature import GradientSignature
+from tapeflow.transforms.located_builder import LocatedBuilder, place_of
+from tapeflow.transforms.mirrored_values import MirroredValues, hoist_integer_arithmetic
+from tapeflow.transforms.reverse_sweep import ReverseSweep
+from tapeflow.transforms.simplify import Constants, simplify
+from tapeflow.transforms.tape_reservation import TapeReservation
+
+
+def check_prepared(function: func.FuncOp) -> None:
+    """Refuse a function that is not in the form of `ad-prepare`.
+
+    Raises:
+        TapeflowError: names what is not in that form.
+    """
+    check_operations(function)
+    for op in function.body.walk():
+        if isinstance(op, func.CallOp):
+            raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
+
+
+_PREPARE = "run ad-prepare first"
+
+
+def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
+    """The reverse-mode derivative that `request` asks for; `primal` is left as it is.
+
+    Raises:
+        TapeflowError: the primal is not prepared, or something active in it has no derivative.
+    """
+    check_prepared(primal)
+    function = primal.clone()
+    function.sym_name = request.sym_name
+    function.attributes["tapeflow.gradient_of"] = StringAttr(primal.sym_name.data)
+    simplify(function)
+    remove_dead_code(function)
+    marks = Request.of(request)
+    activity = Activity(function, marks)
+    signature = GradientSignature(function, marks)
+    sweep = _build_reverse_sweep(function, activity, signature)
+    unify_common_subexpressions(function)
+    remove_dead_code(function)
+    _Needs(function, sweep).meet()
+    hoist_integer_arithmetic(sweep.trip_counts)
+    unify_common_subexpressions(function)
+    remove_dead_code(function)
+    return function
+
+
+def _build_reverse_sweep(function: func.FuncOp, activity: Activity, signature: GradientSignature) -> ReverseSweep:
+    """Append the reverse sweep to `function`, with placeholders for what it needs of the forward sweep."""
+    returned = function.get_return_op()
+    assert returned is not None
+    constants = Constants(function)
+    build = LocatedBuilder(InsertPoint.before(returned), place=place_of(function))
+    top = Frame(function.body.block, build)
+    for value, seed in signature.seeds:
+        if activity.value(value):
+            top.contribute(value, Product(seed))
+    sweep = ReverseSweep(activity, written_roots(function), constants, signature.shadows)
+    sweep.build(top)
+    adjoints = [top.adjoints.get(argument) for argument in signature.active_scalars]
+    signature.finish(
+        [
+            constants.float(0.0, argument.type) if adjoint is None else adjoint
+            for argument, adjoint in zip(signature.active_scalars, adjoints, strict=True)
+        ]
+    )
+    return sweep
+
+
+class _Needs:
+    """What the reverse sweep needs of the forward sweep, and how each need is met."""
+
+    def __init__(self, function: func.FuncOp, sweep: ReverseSweep):
+        self._function = function
+        self._mirrors = sweep.mirrors
+        self._placeholders: list[UnrealizedConversionCastOp] = []
+        self._needs: dict[SSAValue, list[Block]] = {}
+        self._reservation = TapeReservation(function, Constants(function))
+        self._names: set[str] = set()
+        self._starts: dict[Block, InsertPoint] = {}
+        primals = {mirror: primal for primal, mirror in sweep.mirrors.items()}
+        for placeholder in sweep.placeholders():
+            uses = placeholder.results[0].uses
+            if uses:
+                self._placeholders.append(placeholder)
+                blocks = self._needs.setdefault(placeholder.inputs[0], [])
+                blocks.extend(_mirrored_by(use.operation, primals) for use in uses)
+
+    def meet(self) -> None:
+        """Put a value in place of each placeholder: had again, or taped."""
+        available = Availability(self._function, is_integer_arithmetic)
+        placed = placements(self._needs, available)
+        made = MirroredValues(self._function, self._mirrors, available, self._tape).make(placed)
+        for placeholder in self._placeholders:
+            value = placeholder.inputs[0]
+            placeholder.results[0].replace_all_uses_with(made.get(value, value))
+            placeholder.erase()
+
+    def _tape(self, item: Placed, build: LocatedBuilder) -> SSAValue:
+        """Tape a value: create, push and pop; returns what is popped."""
+        name = value_name(item.value)
+        if source_name(item.value) is None:
+            set_source_name(item.value, name)
+        handle = self._reservation.tape(item.value.type, item.home, item.value, self._handle_name(name, item.home))
+        push = LocatedBuilder(self._behind_definition(item), place=place_of(item.value))
+        push.insert(tape.PushOp(item.value, handle))
+        return build.value(tape.PopOp(handle), name)
+
+    def _handle_name(self, name: str, home: Block) -> str:
+        """A name for the tape of a value: after the value, then the block, then by number."""
+        candidates = chain(
+            (f"tape_{name}", f"tape_{name}_{block_name(home)}"),
+            (f"tape_{name}_{block_name(home)}_{number}" for number in count(2)),
+        )
+        chosen = next(candidate for candidate in candidates if candidate not in self._names)
+        self._names.add(chosen)
+        return chosen
+
+    def _behind_definition(self, item: Placed) -> InsertPoint:
+        """In the block that pushes, as soon as the value is there."""
+        if isinstance(item.value, OpResult) and item.value.op.parent is item.home:
+            return InsertPoint.after(item.value.op)
+        return self._starts.setdefault(item.home, InsertPoint.at_start(item.home))
+
+
+def _mirrored_by(op: Operation, primals: Mapping[Block, Block]) -> Block:
+    """The primal block whose mirror `op` is in."""
+    block = op.parent
+    while block is not None and block not in primals:
+        block = block.parent_block()
+    assert block is not None
+    return primals[block]
+
+
+@dataclass(frozen=True)
+class AdDifferentiatePass(ModulePass):
+    """Replace each derivative request by the function that it asks for."""
+
+    name = "ad-differentiate"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Differentiate what the requests of `op` name, in place."""
+        functions = functions_of(op)
+        requests = requests_of(op)
+        for request in requests:
+            if not isinstance(request, ad.VjpOp):
+                raise TapeflowError(
+                    f"forward mode ({request.name}) is not yet there", location=request.location, hint="use ad.vjp"
+                )
+        # All or none: a refusal leaves the module as it was.
+        granted = [vjp(request, primal_of(request, functions)) for request in requests]
+        for request, function in zip(requests, granted, strict=True):
+            Rewriter.replace_op(request, function, [])

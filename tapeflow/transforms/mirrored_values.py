@@ -1,0 +1,156 @@
+"""Have forward values again in the reverse sweep: repeat what can be repeated, at the start of the mirrored block.
+
+Integer arithmetic is put where its operands are, out of loops and branches, as it costs nothing there; everything else
+runs only where the mirrored block that it is placed in runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from xdsl.dialects import arith, func, scf
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tapeflow.analysis.availability import Availability, Placed, is_integer_arithmetic
+from tapeflow.analysis.block_tree import defining_block, enclosing
+from tapeflow.analysis.source_names import source_name
+from tapeflow.transforms.located_builder import LocatedBuilder, place_of
+from tapeflow.transforms.simplify import Constants, constant_of
+
+_CAN_TRAP = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    arith.FloorDivSIOp,
+)
+"""Integer operations that are not to be run where the source does not run them."""
+
+
+def can_be_hoisted(op: Operation) -> bool:
+    """Whether `op` is integer arithmetic that may run more often than the source runs it."""
+    return is_integer_arithmetic(op) and not isinstance(op, _CAN_TRAP)
+
+
+def outermost_home(op: Operation, block: Block) -> Block:
+    """The outermost block around `block` in which all operands of `op` can be had."""
+    homes = {defining_block(operand) for operand in op.operands}
+    around = list(enclosing(block))
+    return next((candidate for candidate in around if candidate in homes), around[-1])
+
+
+def point_before(block: Block, inside: Block) -> InsertPoint:
+    """In `block`, just before the op that contains the block `inside`."""
+    current = inside
+    while True:
+        parent = current.parent_op()
+        assert parent is not None
+        if parent.parent is block:
+            return InsertPoint.before(parent)
+        assert parent.parent is not None
+        current = parent.parent
+
+
+def hoist_integer_arithmetic(ops: Iterable[Operation]) -> None:
+    """Move each of `ops`, operands first, out of the loops and branches that none of its operands is in."""
+    for op in ops:
+        block = op.parent
+        if block is None or not (can_be_hoisted(op) or _divides_by_constant(op)):
+            continue
+        home = outermost_home(op, block)
+        if home is not block:
+            before = point_before(home, block).insert_before
+            assert before is not None
+            op.detach()
+            home.insert_op_before(op, before)
+
+
+def _divides_by_constant(op: Operation) -> bool:
+    return isinstance(op, arith.DivSIOp) and constant_of(op.rhs) is not None
+
+
+class MirroredValues:
+    """Makes forward values in mirrored blocks.
+
+    Args:
+        function: that has both sweeps.
+        mirrors: the mirrored block of each primal block.
+        available: what can be had again.
+        remembered: makes, with the builder given, a value that cannot be had again and must have been taped.
+    """
+
+    def __init__(
+        self,
+        function: func.FuncOp,
+        mirrors: Mapping[Block, Block],
+        available: Availability,
+        remembered: Callable[[Placed, LocatedBuilder], SSAValue],
+    ):
+        self._constants = Constants(function)
+        self._mirrors = mirrors
+        self._available = available
+        self._remembered = remembered
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._starts: dict[Block, InsertPoint] = {}
+
+    def make(self, placed: Iterable[Placed]) -> Mapping[SSAValue, SSAValue]:
+        """Make each value of `placed`, which are in order of computation; returns what each has become."""
+        for item in placed:
+            value, mirror = item.value, self._mirrors[item.home]
+            if value not in self._available:
+                made = self._remembered(item, self._at_start(mirror, value))
+            elif isinstance(value, BlockArgument):
+                made = self._induction_variable(value, mirror)
+            else:
+                assert isinstance(value, OpResult)
+                made = self._repeat(value.op, mirror)[value.index]
+            self._values[value] = made
+        return self._values
+
+    def _read(self, value: SSAValue) -> SSAValue:
+        return self._values.get(value, value)
+
+    def _at_start(self, mirror: Block, origin: SSAValue) -> LocatedBuilder:
+        """A builder at the start of `mirror`, behind what it has made there before."""
+        if mirror not in self._starts:
+            self._starts[mirror] = InsertPoint.at_start(mirror)
+        return LocatedBuilder(self._starts[mirror], place=place_of(origin))
+
+    def _repeat(self, op: Operation, mirror: Block) -> tuple[SSAValue, ...]:
+        again = op.clone({operand: self._read(operand) for inner in op.walk() for operand in inner.operands})
+        build = self._at_start(mirror, op.results[0])
+        if can_be_hoisted(again) and (home := outermost_home(again, mirror)) is not mirror:
+            build.insertion_point = point_before(home, mirror)
+        return tuple(build.insert(again).results)
+
+    def _induction_variable(self, variable: BlockArgument, mirror: Block) -> SSAValue:
+        """The iteration that the mirrored loop undoes: lower + (trips - 1 - i_r) * step."""
+        loop, mirrored = variable.block.parent_op(), mirror.parent_op()
+        assert isinstance(loop, scf.ForOp) and isinstance(mirrored, scf.ForOp)
+        name = source_name(variable)
+        lower, upper, step = (self._read(bound) for bound in (loop.lb, loop.ub, loop.step))
+        build = self._at_start(mirror, variable)
+        behind, one = mirror.args[0], self._constants.index(1)
+        if step is one:
+            last = self._before_loop(mirrored, arith.SubiOp(upper, one))
+        else:
+            span = arith.SubiOp(mirrored.ub, one)
+            span = arith.MuliOp(self._before_loop(mirrored, span), step)
+            last = arith.AddiOp(lower, self._before_loop(mirrored, span))
+            last = self._before_loop(mirrored, last)
+            behind = build.value(arith.MuliOp(behind, step))
+        last.name_hint = name and f"{name}_last"
+        return build.value(arith.SubiOp(last, behind), name)
+
+    def _before_loop(self, loop: scf.ForOp, op: Operation) -> SSAValue:
+        """`op`, put before `loop` and out of the loops and branches around that its operands are not in."""
+        block = loop.parent
+        assert block is not None
+        build = LocatedBuilder(InsertPoint.before(loop), place=place_of(loop))
+        home = outermost_home(op, block)
+        if home is not block:
+            build.insertion_point = point_before(home, block)
+        return build.value(op)
