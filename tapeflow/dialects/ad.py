@@ -101,6 +101,10 @@ class RequestNamesAFunction(SymbolUserOpInterface):
             raise VerifyException(
                 f"'{op.name}' of @{op.primal.string_value()}: there is no such function in this module"
             )
+        if primal.is_declaration:
+            raise VerifyException(
+                f"'{op.name}' of @{op.primal.string_value()}: the function is only declared, without a body"
+            )
         signature = primal.function_type
         _verify_marks("argument", op.arguments, signature.inputs.data)
         _verify_marks("result", op.results_, signature.outputs.data)

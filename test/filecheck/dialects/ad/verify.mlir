@@ -19,6 +19,13 @@ func.func @g() {
 
 // -----
 
+ad.vjp @f_grad of @f (active) -> (active)
+func.func private @f(f64) -> f64
+
+// CHECK: {{^}}'ad.vjp' of @f: the function is only declared, without a body
+
+// -----
+
 // It marks each argument and each result.
 
 ad.vjp @f_grad of @f (active, const) -> (active)
