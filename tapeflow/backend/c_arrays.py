@@ -8,7 +8,7 @@ from math import prod
 from typing import Literal, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.source_names import location_of, source_name
@@ -66,9 +66,10 @@ def memref_type(value: SSAValue) -> MemRefType[Attribute]:
     Raises:
         TapeflowError: it is no array of known rank.
     """
-    if not isinstance(value.type, MemRefType):
-        raise TapeflowError(f"a value of type {value.type} cannot be printed as C", location=location_of(value))
-    return cast(MemRefType[Attribute], value.type)
+    type_: Attribute = value.type
+    if isinstance(type_, MemRefType):
+        return cast(MemRefType[Attribute], type_)
+    raise TapeflowError(f"a value of type {type_} cannot be printed as C", location=location_of(value))
 
 
 def root_of(value: SSAValue) -> SSAValue:
@@ -145,7 +146,7 @@ class Arrays:
             TapeflowError: it asks with an index that is not constant, or about a view.
         """
         dimension = integer_constant(op.index)
-        source = cast(SSAValue, op.source)
+        source = op.source
         if dimension is None or root_of(source) is not _through_casts(source):
             raise TapeflowError(
                 "memref.dim of a view, or of a dimension that is not constant, cannot be printed as C",
@@ -165,7 +166,7 @@ class Arrays:
         type_ = memref_type(argument)
         if not isinstance(type_.layout, NoneAttr):
             raise TapeflowError(
-                f"argument '{parameter_name(self.function, argument)}' has a layout, {type_}, that C does not see",
+                f"the layout of '{parameter_name(self.function, argument)}', {argument.type}, cannot be printed as C",
                 location=argument.location,
                 hint="pass contiguous arrays, memref<?x?xf64>",
             )
@@ -198,13 +199,13 @@ class Arrays:
             if isinstance(value.op, memref.SubviewOp):
                 yield from value.op.offsets
                 yield from value.op.strides
-            value = cast(SSAValue, value.op.source)
+            value = value.op.source
         yield from (extent for extent in self.of_root[value].extents[1:] if isinstance(extent, SSAValue))
 
 
 def _through_casts(value: SSAValue) -> SSAValue:
     while isinstance(value, OpResult) and isinstance(value.op, memref.CastOp):
-        value = cast(SSAValue, value.op.source)
+        value = value.op.source
     return value
 
 
@@ -256,7 +257,7 @@ def subview_dimensions(op: memref.SubviewOp) -> Sequence[Dimension]:
 
 def _mixed(static: Sequence[int], dynamic: Sequence[SSAValue]) -> Iterator[int | SSAValue]:
     values = iter(dynamic)
-    return (next(values) if number == memref.DYNAMIC_INDEX else int(number) for number in static)
+    return (next(values) if number == DYNAMIC_INDEX else int(number) for number in static)
 
 
 def argument_attribute(function: func.FuncOp, argument: BlockArgument, name: str) -> Attribute | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from tapeflow.backend.c_types import c_type, is_float, of_arithmetic, same, unsigned, widens
@@ -116,7 +116,7 @@ def constant(op: arith.ConstantOp) -> Expression:
     match op.value:
         case FloatAttr():
             return floating(op.value.value.data, ctype)
-        case BoolAttr() | IntegerAttr():
+        case IntegerAttr():
             return integer(_signed(op.value.value.data, ctype), ctype)
         case _:
             raise TapeflowError("a constant that is not a scalar cannot be printed as C", location=op.location)
@@ -318,9 +318,9 @@ _CMPI = ["==", "!=", "<", "<=", ">", ">="]
 _CMPI_UNSIGNED = ["<", "<=", ">", ">="]
 # By the predicate's number: a sign, or a sign to be negated (its ordered opposite), or a macro of <math.h>.
 _CMPF: Sequence[tuple[str, str]] = [
-    ("false", ""), ("", "=="), ("", ">"), ("", ">="), ("", "<"), ("", "<="), ("", "islessgreater"), ("!", "isunordered"),
-    ("!", "islessgreater"), ("!", "<="), ("!", "<"), ("!", ">="), ("!", ">"), ("", "!="), ("", "isunordered"),
-    ("true", ""),
+    ("false", ""), ("", "=="), ("", ">"), ("", ">="), ("", "<"), ("", "<="), ("", "islessgreater"),
+    ("!", "isunordered"), ("!", "islessgreater"), ("!", "<="), ("!", "<"), ("!", ">="), ("!", ">"), ("", "!="),
+    ("", "isunordered"), ("true", ""),
 ]  # fmt: skip
 
 

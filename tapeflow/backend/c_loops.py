@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i1
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from tapeflow.dialects import spad
@@ -117,8 +117,7 @@ class LinearForms:
 
 
 def _widens(cast: arith.IndexCastOp) -> bool:
-    source = cast.input.type
-    return isinstance(cast.result.type, IndexType) and isinstance(source, IntegerType) and source.width.data > 1
+    return isinstance(cast.result.type, IndexType) and cast.input.type not in (IndexType(), i1)
 
 
 @dataclass(frozen=True)

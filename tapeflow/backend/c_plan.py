@@ -116,9 +116,10 @@ def size_ops(plan: Plan, size: SSAValue) -> set[Operation] | None:
         if isinstance(value.op, memref.DimOp):
             extent = plan.arrays.extent(value.op)
             pending += [extent] if isinstance(extent, SSAValue) else []
-        elif not is_expression(value.op) or value.op.parent is not plan.function.body.block:
-            if not isinstance(value.op, arith.ConstantOp):
-                return None
+        elif not isinstance(value.op, arith.ConstantOp) and not (
+            is_expression(value.op) and value.op.parent is plan.function.body.block
+        ):
+            return None
         if value.op not in found:
             found.add(value.op)
             pending += [] if isinstance(value.op, memref.DimOp) else value.op.operands

@@ -73,7 +73,9 @@ class Regions:
     all: list[CRegion] = field(default_factory=list[CRegion])
 
     def __post_init__(self) -> None:
-        buffers = {op.buffer: op for op in self.function.walk() if isinstance(op, spad.AllocOp)}
+        buffers: dict[SSAValue, spad.AllocOp] = {
+            op.buffer: op for op in self.function.walk() if isinstance(op, spad.AllocOp)
+        }
         for op in self.function.walk():
             if isinstance(op, tape.CreateOp | stream.CreateOp):
                 self._add_home(op, buffers)

@@ -271,7 +271,8 @@ class Statements:
 
     def _initial_name(self, merge: Merge) -> str | None:
         """The name of an initial value that has no variable of its own."""
-        assert merge.initial is not None
+        if merge.initial is None or self._is_constant(merge.initial):
+            return None
         own = self.plan.variables.of.get(merge.initial)
         if own is not None and own is not self.plan.variables.of[merge.result]:
             return None

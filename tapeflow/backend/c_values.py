@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.backend import c_expressions as c
@@ -45,7 +45,7 @@ class Values:
     _bits: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
 
     @contextmanager
-    def inner_scope(self) -> Iterator[None]:
+    def inner_scope(self) -> Generator[None]:
         """Names taken within the `with` block are free again behind it."""
         outer = self.scope
         self.scope = outer.inner()
@@ -110,7 +110,7 @@ class Values:
         if (constant := integer_constant(value)) is not None:
             return abs(constant).bit_length()
         if not isinstance(value, OpResult):
-            return value.type.width.data - 1 if isinstance(value.type, IntegerType) else 64
+            return 31 if value.type == i32 else 64
         operands = [self._bits_of(operand) for operand in value.op.operands]
         match value.op:
             case arith.MuliOp():

@@ -194,13 +194,14 @@ class Variables:
         variable = self.of[merge.result]
         variable.merges.append(merge)
         end = 2 * self._text.end[merge.op] + 1
-        extra = [(2 * self._text.start[terminator] + 1,) * 2 for terminator, _ in merge.yields]
+        ends = [2 * self._text.start[terminator] + 1 for terminator, _ in merge.yields]
+        extra = [(at, at) for at in ends]
         if merge.carried is not None:
             carried = self.of[merge.carried]
             variable.values += carried.values
             extra += carried.stretches
             extra += [(2 * self._text.start[merge.op] + 1, 2 * self._text.block[merge.carried.block] + 1)]
-            extra += [(2 * self._text.start[merge.yields[0][0]] + 1, end)]
+            extra += [(ends[0], end)]
             self.of[merge.carried] = variable
         variable.stretches = _disjoint([*variable.stretches, *extra])
 

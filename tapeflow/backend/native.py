@@ -1,0 +1,405 @@
+"""Printed C to running code: a C compiler, a shared library kept in a cache, and calls with NumPy arrays.
+
+Both machines are compiled by the same compiler with the same flags, so their values are the same bit for bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.ir import Attribute
+
+from tapeflow.backend.printed import PrintedC, PrintedParameter
+from tapeflow.errors import TapeflowError
+
+INCLUDE = Path(__file__).parent / "include"
+"""Where `tapeflow_rt.h` and the headers of the modelled machine are."""
+
+FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno")
+"""For both machines. Neither changes a value: contraction is off, and nobody reads `errno` after `sqrt`."""
+
+OUT_OF_MEMORY = "out of memory"
+
+# Compilers
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler.
+
+    Attributes:
+        command: that starts it.
+        version: what it says about itself.
+    """
+
+    command: tuple[str, ...]
+    version: str
+
+
+def find_compiler() -> Compiler:
+    """The C compiler: `$CC`, `cc`, `gcc`, `clang`, or the `ziglang` package, whichever is there first.
+
+    Raises:
+        TapeflowError: there is none, or `$CC` is set but not there.
+    """
+    hint = "install one of them: $CC, cc, gcc, clang, or `pip install ziglang` for `python -m ziglang cc`"
+    if given := os.environ.get("CC", "").strip():
+        command = tuple(shlex.split(given))
+        if shutil.which(command[0]) is None:
+            raise TapeflowError(f"$CC is '{given}', which is not there", hint=f"unset CC, or {hint}")
+        return _described(command)
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name) is not None:
+            return _described((name,))
+    if importlib.util.find_spec("ziglang") is not None:
+        return _described((sys.executable, "-m", "ziglang", "cc"))
+    raise TapeflowError(
+        "no C compiler: looked for $CC, cc, gcc, clang and `python -m ziglang cc`",
+        hint=hint,
+    )
+
+
+@lru_cache
+def _described(command: tuple[str, ...]) -> Compiler:
+    path = shutil.which(command[0]) or command[0]
+    try:
+        answer = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise TapeflowError(f"the C compiler '{shlex.join(command)}' does not start: {error}") from None
+    return Compiler(command, f"{path}\n{answer.stdout}{answer.stderr}")
+
+
+# Libraries
+
+
+def cache_directory() -> Path:
+    """Where compiled libraries are kept: `$TAPEFLOW_CACHE`, or the place that the platform has for caches."""
+    if given := os.environ.get("TAPEFLOW_CACHE"):
+        return Path(given)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME")
+    return Path(base or "~/.cache").expanduser() / "tapeflow"
+
+
+@lru_cache
+def _writable_cache(directory: Path) -> Path:
+    """`directory`, or one for this process alone where that cannot be written to."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory):
+            return directory
+    except OSError:
+        fallback = tempfile.mkdtemp(prefix="tapeflow-")
+        weakref.finalize(_writable_cache, shutil.rmtree, fallback, ignore_errors=True)
+        return Path(fallback)
+
+
+def compile_library(
+    sources: Mapping[str, str], headers: Mapping[str, str] | None = None, flags: Sequence[str] = ()
+) -> Path:
+    """Compile C files to a shared library, or find the one that the same text was compiled to before.
+
+    Args:
+        sources: name to text, of the C files.
+        headers: name to text, of what they include beside the runtime headers.
+        flags: in addition to `FLAGS`.
+
+    Returns:
+        The path of the library.
+
+    Raises:
+        TapeflowError: there is no compiler, or it refuses the text; then with its words.
+    """
+    compiler = find_compiler()
+    files = {**sources, **(headers or {})}
+    key = _key(compiler, files, flags)
+    cache = _writable_cache(cache_directory())
+    library = cache / f"{next(iter(sources)).removesuffix('.c')}-{key}{_suffix()}"
+    if not library.exists():
+        with tempfile.TemporaryDirectory(dir=cache) as directory:
+            built = _compiled(compiler, Path(directory), files, list(sources), flags)
+            built.replace(library)  # at once, so that nobody sees half a file
+    return library
+
+
+def _suffix() -> str:
+    return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+
+
+def _key(compiler: Compiler, files: Mapping[str, str], flags: Sequence[str]) -> str:
+    runtime = {path.name: path.read_text(encoding="utf-8") for path in sorted(INCLUDE.glob("*.h"))}
+    parts = [
+        compiler.command,
+        compiler.version,
+        platform.machine(),
+        FLAGS,
+        tuple(flags),
+        sorted(files.items()),
+        runtime,
+    ]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
+
+
+def _compiled(
+    compiler: Compiler, directory: Path, files: Mapping[str, str], sources: Sequence[str], flags: Sequence[str]
+) -> Path:
+    for name, text in files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    library = f"library{_suffix()}"
+    position = () if sys.platform == "win32" else ("-fPIC",)
+    command = [
+        *compiler.command,
+        *FLAGS,
+        *flags,
+        *position,
+        "-shared",
+        "-I",
+        str(INCLUDE),
+        "-o",
+        library,
+        *sources,
+        "-lm",
+    ]
+    # zig keeps a cache of its own, by default in the home directory.
+    environment = {"ZIG_GLOBAL_CACHE_DIR": str(directory / "zig"), **os.environ}
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        raise TapeflowError(
+            f"the C compiler failed\n  {shlex.join(command)}\n{done.stderr.strip()}",
+            hint="try another compiler by setting CC; if none takes the generated C, that is a bug of Tapeflow",
+        )
+    return directory / library
+
+
+# Calls
+
+_EXPORTS = """\
+#include "{header}"
+
+tf_tape *tapeflow_new(void);
+void tapeflow_free(tf_tape *tf);
+const char *tapeflow_error(const tf_tape *tf);
+size_t tapeflow_use_count(const tf_tape *tf);
+const tf_use *tapeflow_uses(const tf_tape *tf);
+
+tf_tape *tapeflow_new(void) {{ return tf_new(); }}
+void tapeflow_free(tf_tape *tf) {{ tf_free(tf); }}
+const char *tapeflow_error(const tf_tape *tf) {{ return tf->error; }}
+size_t tapeflow_use_count(const tf_tape *tf) {{ return tf->use_count; }}
+const tf_use *tapeflow_uses(const tf_tape *tf) {{ return tf->uses; }}
+"""
+
+
+class _Use(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("bytes", ctypes.c_uint64))
+
+
+def scalar_type(type_: Attribute) -> Any:
+    """The ctypes type of a scalar."""
+    match type_:
+        case Float64Type():
+            return ctypes.c_double
+        case Float32Type():
+            return ctypes.c_float
+        case IndexType():
+            return ctypes.c_ssize_t
+        case IntegerType():
+            widths = {1: ctypes.c_bool, 8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32, 64: ctypes.c_int64}
+            return widths[cast(IntegerType[Any, Any], type_).width.data]
+        case _:
+            raise AssertionError(f"{type_} is no scalar of C")
+
+
+class NativeFunction:
+    """A printed function as machine code, with the memory that its calls use again.
+
+    The memory is freed with the object. One call at a time: whoever shares an object among threads takes turns.
+
+    Args:
+        printed: the C.
+        name: of the function in it.
+
+    Raises:
+        TapeflowError: there is no C compiler, or it refuses the text.
+    """
+
+    def __init__(self, printed: PrintedC, name: str):
+        self.signature = printed.function(name)
+        self._load(self._compile(printed))
+
+    def _compile(self, printed: PrintedC) -> Path:
+        exports = _EXPORTS.format(header=f"{printed.name}.h")
+        sources = {f"{printed.name}.c": printed.source, "exports.c": exports}
+        return compile_library(sources, {f"{printed.name}.h": printed.header})
+
+    def _load(self, path: Path) -> None:
+        library = self.library = ctypes.CDLL(str(path))
+        library.tapeflow_new.restype = ctypes.c_void_p
+        library.tapeflow_free.argtypes = [ctypes.c_void_p]
+        library.tapeflow_error.argtypes = [ctypes.c_void_p]
+        library.tapeflow_error.restype = ctypes.c_char_p
+        library.tapeflow_use_count.argtypes = [ctypes.c_void_p]
+        library.tapeflow_use_count.restype = ctypes.c_size_t
+        library.tapeflow_uses.argtypes = [ctypes.c_void_p]
+        library.tapeflow_uses.restype = ctypes.POINTER(_Use)
+        self._function = library[self.signature.name]
+        self._function.argtypes = [_argument_type(parameter) for parameter in self.signature.parameters]
+        returned = self.signature.returned
+        self._function.restype = None if returned is None else scalar_type(self.signature.results[returned])
+        self.tape = library.tapeflow_new()
+        if not self.tape:
+            raise MemoryError(f"{self.signature.name}: no memory for the runtime object")
+        weakref.finalize(self, library.tapeflow_free, self.tape)
+
+    def call(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Call the function.
+
+        Args:
+            inputs: one an argument of the IR function: numbers, and C-contiguous arrays, which may be written.
+
+        Returns:
+            The results of the IR function, in its order, as Python numbers.
+
+        Raises:
+            TypeError: an input is of the wrong kind, dtype or rank.
+            ValueError: an array is not contiguous, or read-only though the function writes it.
+            MemoryError: there is no memory for the tape; reserved at entry, that leaves all arrays as they were.
+            RuntimeError: a machine's rule was violated; the message says which.
+        """
+        results: dict[int, Any] = {}
+        arguments: list[Any] = []
+        for parameter in self.signature.parameters:
+            if parameter.role == "tape":
+                arguments.append(self.tape)
+            elif parameter.role == "result":
+                results[parameter.index] = scalar_type(cast(Attribute, parameter.type))()
+                arguments.append(ctypes.addressof(results[parameter.index]))
+            else:
+                arguments.append(_argument(parameter, inputs[parameter.index]))
+        value = self._function(*arguments)
+        self._raise_error()
+        return tuple(
+            value if index == self.signature.returned else results[index].value
+            for index in range(len(self.signature.results))
+        )
+
+    def _raise_error(self) -> None:
+        error = self.library.tapeflow_error(self.tape)
+        if error is None:
+            return
+        message = f"{self.signature.name}: {error.decode()}"
+        raise MemoryError(message) if error.decode() == OUT_OF_MEMORY else RuntimeError(message)
+
+    @property
+    def tape_bytes(self) -> dict[str, int]:
+        """The bytes that each tape held at the turn-around of the last call, by its name in C."""
+        uses = self.library.tapeflow_uses(self.tape)
+        return {uses[k].name.decode(): uses[k].bytes for k in range(self.library.tapeflow_use_count(self.tape))}
+
+
+def _argument_type(parameter: PrintedParameter) -> Any:
+    match parameter.role:
+        case "tape" | "array" | "result":
+            return ctypes.c_void_p
+        case "extent":
+            return ctypes.c_ssize_t
+        case "scalar":
+            return scalar_type(cast(Attribute, parameter.type))
+
+
+def _argument(parameter: PrintedParameter, given: Any) -> Any:
+    if parameter.role == "scalar":
+        return given
+    if not isinstance(given, np.ndarray):
+        raise TypeError(f"{parameter.name}: expected a NumPy array, got {type(given).__name__}")
+    array = cast("np.ndarray[Any, Any]", given)
+    if parameter.role == "extent":
+        return array.shape[parameter.dimension]
+    dtype = np.dtype(scalar_type(cast(Attribute, parameter.type)))
+    if array.dtype != dtype:
+        raise TypeError(f"{parameter.name}: expected elements of {dtype}, got {array.dtype}")
+    if not array.flags.c_contiguous or not array.flags.aligned:
+        raise ValueError(f"{parameter.name}: the array is not C-contiguous and aligned")
+    if parameter.written and not array.flags.writeable:
+        raise ValueError(f"{parameter.name}: the function writes this array, but it is read-only")
+    return array.ctypes.data
+
+
+class ModelFunction(NativeFunction):
+    """A printed function on the modelled machine.
+
+    Args:
+        printed: the C.
+        name: of the function in it.
+        machine_header: text of `tf_machine.h`, the machine's geometry.
+        schedule_header: text of the header with the schedule of every block of `printed`.
+
+    Raises:
+        TapeflowError: there is no C compiler, or it refuses the text.
+    """
+
+    def __init__(self, printed: PrintedC, name: str, machine_header: str, schedule_header: str):
+        self._headers = {"tf_machine.h": machine_header, "tf_schedule.h": schedule_header}
+        super().__init__(printed, name)
+        for function, result in (
+            ("tf_model_finish", None),
+            ("tf_counters", ctypes.POINTER(ctypes.c_uint64)),
+            ("tf_executions", ctypes.POINTER(ctypes.c_uint64)),
+        ):
+            self.library[function].argtypes = [ctypes.c_void_p]
+            self.library[function].restype = result
+        self._finish, self._counters = self.library["tf_model_finish"], self.library["tf_counters"]
+        self._executions = self.library["tf_executions"]
+        self.library.tf_counter_names.restype = ctypes.POINTER(ctypes.c_char_p)
+        self.library.tf_counter_count.restype = ctypes.c_size_t
+        self.library.tf_line_count.restype = ctypes.c_size_t
+
+    def _compile(self, printed: PrintedC) -> Path:
+        exports = "#define TF_MODEL_EXPORTS\n" + _EXPORTS.format(header=f"{printed.name}.h")
+        sources = {f"{printed.name}.c": printed.source, "exports.c": exports}
+        return compile_library(sources, {f"{printed.name}.h": printed.header, **self._headers}, ("-DTF_MODEL",))
+
+    def call(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Call the function on a cold machine, as `NativeFunction.call` does, and let the machine come to rest."""
+        try:
+            return super().call(inputs)
+        finally:
+            self._finish(self.tape)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the machine counted in the last call."""
+        names, values = self.library.tf_counter_names(), self._counters(self.tape)
+        return {names[k].decode(): values[k] for k in range(self.library.tf_counter_count())}
+
+    @property
+    def executions(self) -> dict[int, int]:
+        """How often each block ran in the last call, by its line in the source."""
+        counts = self._executions(self.tape)
+        return {line: counts[line] for line in range(self.library.tf_line_count()) if counts[line]}
+
+
+def build_model(printed: PrintedC, name: str, machine_header: str, schedule_header: str) -> ModelFunction:
+    """The function `name` of `printed` on the modelled machine; see `ModelFunction`."""
+    return ModelFunction(printed, name, machine_header, schedule_header)
