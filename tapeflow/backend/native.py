@@ -174,8 +174,8 @@ def _compiled(
         *flags,
         *position,
         "-shared",
-        "-I",
-        str(INCLUDE),
+        "-I.",
+        f"-I{INCLUDE}",
         "-o",
         library,
         *sources,
@@ -367,10 +367,11 @@ class ModelFunction(NativeFunction):
             ("tf_counters", ctypes.POINTER(ctypes.c_uint64)),
             ("tf_executions", ctypes.POINTER(ctypes.c_uint64)),
         ):
-            self.library[function].argtypes = [ctypes.c_void_p]
-            self.library[function].restype = result
-        self._finish, self._counters = self.library["tf_model_finish"], self.library["tf_counters"]
-        self._executions = self.library["tf_executions"]
+            # Not `library[function]`, which is a new object each time and forgets what it is told.
+            getattr(self.library, function).argtypes = [ctypes.c_void_p]
+            getattr(self.library, function).restype = result
+        self._finish, self._counters = self.library.tf_model_finish, self.library.tf_counters
+        self._executions = self.library.tf_executions
         self.library.tf_counter_names.restype = ctypes.POINTER(ctypes.c_char_p)
         self.library.tf_counter_count.restype = ctypes.c_size_t
         self.library.tf_line_count.restype = ctypes.c_size_t
