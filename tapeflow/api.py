@@ -157,21 +157,30 @@ class Gradient:
         """
         call = self.prepare(arguments, seeds)
         targets = self._check_accumulate(accumulate or {}, call)
-        with self._lock:
-            outcome = self._compile().call(call.inputs)
+        result = self.run(call)
         for bound in call.bound:
             if isinstance(bound, BoundArray):
                 bound.write_back()
-        result = self.collect(call, outcome)
         for name, target in targets.items():
             target += result.gradients[name]
         return result
 
-    def _compile(self) -> NativeFunction:
-        """The gradient as machine code, compiled at the first call."""
+    @property
+    def native(self) -> NativeFunction:
+        """The gradient as machine code, compiled when it is first asked for. One call at a time: see `__call__`."""
         if self._native is None:
             self._native = NativeFunction(self.compiled.printed, self.name)
         return self._native
+
+    def run(self, call: Call) -> Result:
+        """Run a call on the native machine; the kernel's outputs are in `call.bound`.
+
+        Raises:
+            MemoryError: as calling the gradient does.
+        """
+        with self._lock:
+            outcome = self.native.call(call.inputs)
+        return self.collect(call, outcome)
 
     def prepare(self, arguments: Sequence[Any], seeds: Mapping[str, Any] | None) -> Call:
         """Check the arguments of a call, and make the shadows.

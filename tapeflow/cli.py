@@ -21,6 +21,7 @@ from tapeflow.random_arguments import complete_arguments, parse_assignment, read
 
 if TYPE_CHECKING:
     from tapeflow.api import Gradient
+    from tapeflow.hardware import Report
 
 INPUT_ERROR, USAGE_ERROR = 1, 2
 
@@ -143,7 +144,7 @@ def check(
     Exits with 1 if they disagree.
     """
     from tapeflow.api import gradient
-    from tapeflow.check import check as check_gradient
+    from tapeflow.gradient_check import check as check_gradient
 
     made = gradient(load(kernel, function), wrt=_names(wrt), options=_options(layout, spad_bytes, buffers, stream))
     arguments = _arguments(made, arg, args, seed, interval)
@@ -178,21 +179,24 @@ def simulate(
 
         tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --against cache-32k
     """
-    from tapeflow.api import gradient, options_for
-    from tapeflow.api import simulate as simulate_gradient
+    from tapeflow.api import gradient
+    from tapeflow.hardware import Comparison
+    from tapeflow.simulation import machine, options_for
+    from tapeflow.simulation import simulate as simulate_gradient
 
     loaded = load(kernel, function)
-    reports: dict[str, Any] = {}
-    for name in [hardware] if against is None else [hardware, against]:
-        machine = _hardware(name)
-        made = gradient(loaded, wrt=_names(wrt), options=options_for(machine))
+    reports: list[Report] = []
+    # The machine that is compared with comes first, as the table's ratios are of the last one over the others.
+    for name in [hardware] if against is None else [against, hardware]:
+        chosen = machine(name)
+        made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
         arguments = _arguments(made, arg, args, seed, interval)
-        with _working(f"running {made.name} on {name}"):
-            reports[name] = simulate_gradient(made, arguments, hardware=machine)
+        with _working(f"running {made.name} on {chosen.name}"):
+            reports.append(simulate_gradient(made, arguments, hardware=chosen))
     if as_json:
-        _print_json({name: report.as_dict() for name, report in reports.items()})
+        _print_json({report.hardware.name: report.as_dict() for report in reports})
     else:
-        Console().print(_comparison(reports))
+        Console().print(Comparison(tuple(reports)) if against is not None else reports[0])
 
 
 def main() -> None:

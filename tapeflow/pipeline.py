@@ -179,4 +179,4 @@ def ir_text(module: ModuleOp) -> str:
     """`module` as MLIR text, one that `tapeflow-opt` reads back."""
     text = StringIO()
     Printer(text).print_op(module)
-    return text.getvalue() + "\n"
+    return text.getvalue().rstrip("\n") + "\n"

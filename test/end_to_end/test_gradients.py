@@ -16,7 +16,7 @@ import tapeflow
 from bench.primal import compile_primal
 from bench.suite import SUITE, Kernel
 from tapeflow.api import Gradient, Result
-from tapeflow.check import check
+from tapeflow.gradient_check import check
 
 
 @functools.cache

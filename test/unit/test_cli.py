@@ -88,7 +88,7 @@ class TestGrad:
         text = (tmp_path / "regions.mlir").read_text()
         assert "tape.record" in text
         opt = Path(sys.executable).with_name("tapeflow-opt")
-        assert subprocess.check_output([opt, "regions.mlir"], cwd=tmp_path, text=True) == text
+        assert subprocess.check_output([opt, "regions.mlir"], cwd=tmp_path, text=True).strip() == text.strip()
         assert tapeflow("grad", WORKED, "--wrt", "A,w", "--emit-stage", "import").stdout.count("ad.vjp") == 1
 
 
@@ -134,7 +134,7 @@ ESCAPE = "double f(int n, double *x) { double *p[2]; p[0] = x; return p[0][n]; }
     [
         pytest.param(SYNTAX_ERROR, [], 1, "kernel.c:1:33: error: ", id="syntax error"),
         pytest.param(UNKNOWN_CALLEE, [], 1, "kernel.c:2:29: error: ", id="unknown callee"),
-        pytest.param(ESCAPE, [], 1, "kernel.c:1:30: error: ", id="escaping pointer"),
+        pytest.param(ESCAPE, [], 1, "kernel.c:1:38: error: 'p' has type 'double *[2]', which is not supported", id="escaping pointer"),
         pytest.param("double f(double y) { return y; }\n", [], 1, "f has no parameter 'x'", id="unknown wrt"),
         pytest.param("", ["--function", "g"], 1, "kernel.c:1:1: error: this file defines no function", id="empty file"),
         pytest.param(
@@ -197,19 +197,8 @@ def test_an_unknown_machine_lists_those_there_are(tapeflow):
     assert "stream-1k" in done.stderr
 
 
-def test_no_compiler_is_an_error_that_names_all_places(tapeflow, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_no_compiler_is_an_error_that_names_all_places(tapeflow, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
-    monkeypatch.setenv("TAPEFLOW_CACHE", str(tmp_path / "cache"))
-    done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=3", code=0 if _zig() else 1)
-    if not _zig():
-        for name in ("$CC", "cc", "gcc", "clang", "ziglang"):
-            assert name in done.stderr
-
-
-def _zig() -> bool:
-    try:
-        import ziglang  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=3", code=1)
+    assert done.stderr.startswith("error: $CC is 'no-such-compiler', which is not there")
+    assert "$CC, cc, gcc, clang, or `pip install ziglang`" in done.stderr

@@ -1,0 +1,102 @@
+"""Running a gradient on a modelled machine: the same C, which drives caches, scratchpad and DRAM as it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from tapeflow.api import Call, Gradient, Result
+from tapeflow.arguments import Array, BoundArray
+from tapeflow.backend.native import build_model
+from tapeflow.backend.schedule_header import schedule_printed
+from tapeflow.dialects import spad
+from tapeflow.errors import TapeflowError
+from tapeflow.hardware import Counters, Hardware, Report
+from tapeflow.hardware.machine import machine_header
+from tapeflow.options import Options
+
+
+def machine(hardware: Hardware | str) -> Hardware:
+    """The machine that `hardware` is or names: a preset, or a YAML file.
+
+    Raises:
+        TapeflowError: there is no such preset; or the file is not a machine.
+    """
+    if isinstance(hardware, Hardware):
+        return hardware
+    return Hardware.from_yaml(Path(hardware)) if hardware.endswith((".yaml", ".yml")) else Hardware.preset(hardware)
+
+
+def options_for(hardware: Hardware) -> Options:
+    """How the tape is treated for `hardware`: as the pipeline in its description says."""
+    return Options.model_validate(hardware.pipeline.model_dump())
+
+
+def simulate(
+    gradient: Gradient,
+    arguments: Sequence[Any],
+    *,
+    hardware: Hardware | str,
+    seeds: Mapping[str, Any] | None = None,
+) -> Report:
+    """Run `gradient` on a modelled machine that starts cold.
+
+    The values that the run computes are compared with those of the native machine, bit for bit.
+
+    Args:
+        gradient: compiled code, run as it is.
+        arguments: of the kernel, in source order; they are not changed.
+        hardware: a machine, a preset's name, or a YAML file.
+        seeds: as in calling the gradient.
+
+    Raises:
+        ArgumentError: an argument or seed does not fit the kernel.
+        TapeflowError: the gradient's layers are larger than the machine's scratchpad; there is no such machine, or no C
+            compiler.
+        MemoryError: there is no memory for the tape.
+    """
+    chosen = machine(hardware)
+    _check_scratchpad(gradient, chosen)
+    printed = gradient.compiled.printed
+    schedule = schedule_printed(printed, chosen)
+    model = build_model(printed, gradient.name, machine_header(chosen), schedule.header)
+    native_call, model_call = (gradient.prepare(_copies(arguments), seeds) for _ in range(2))
+    modelled = gradient.collect(model_call, model.call(model_call.inputs))
+    _check_values(gradient, (native_call, gradient.run(native_call)), (model_call, modelled))
+    counters = Counters(model.counters, model.executions)
+    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name)
+
+
+def _check_scratchpad(gradient: Gradient, hardware: Hardware) -> None:
+    needed = sum(op.buffer.type.total_bytes for op in gradient.compiled.final.walk() if isinstance(op, spad.AllocOp))
+    size = hardware.scratchpad.size_bytes if hardware.scratchpad is not None else 0
+    if needed > size:
+        raise TapeflowError(
+            f"{gradient.name} keeps {needed} bytes in the scratchpad, but {hardware.name} has {size}",
+            hint=f"compile with spad_bytes={size}, or choose a machine with a larger scratchpad"
+            if size
+            else "compile without spad_bytes, or choose a machine with a scratchpad",
+        )
+
+
+def _copies(arguments: Sequence[Any]) -> list[Any]:
+    return [cast(Array, a).copy() if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def _check_values(gradient: Gradient, native: tuple[Call, Result], model: tuple[Call, Result]) -> None:
+    """The two machines must agree on every bit; a difference is a bug of ours.
+
+    Raises:
+        AssertionError: names what differs.
+    """
+    same: dict[str, tuple[Any, Any]] = {"the return value": (native[1].value, model[1].value)}
+    same |= {f"the gradient of {name}": (g, model[1].gradients[name]) for name, g in native[1].gradients.items()}
+    for parameter, ours, theirs in zip(gradient.parameters, native[0].bound, model[0].bound, strict=True):
+        if isinstance(ours, BoundArray) and isinstance(theirs, BoundArray):
+            same[parameter.name] = (ours.used, theirs.used)
+    for what, (ours, theirs) in same.items():
+        if np.asarray(ours).tobytes() != np.asarray(theirs).tobytes():
+            raise AssertionError(f"{gradient.name}: {what} differs between the native and the modelled machine")
