@@ -88,6 +88,8 @@ def schedule_loop(tasks: Sequence[Task], dependences: Sequence[Dependence], unit
     Raises:
         ValueError: a task needs a unit there is none of, or dependences within one iteration form a cycle.
     """
+    if not tasks:
+        return Schedule(1, 1, (), (), 1, 1, {})
     edges = _stretched(len(tasks), dependences)
     use, res_mii = _use(tasks, units)
     rec_mii = recurrence_bound(len(tasks), edges)
@@ -105,6 +107,8 @@ def schedule_straight(tasks: Sequence[Task], dependences: Sequence[Dependence], 
     Raises:
         ValueError: a task needs a unit there is none of, or the dependences form a cycle.
     """
+    if not tasks:
+        return Schedule(1, 1, (), (), 1, 1, {})
     edges = [edge for edge in dependences if edge.distance == 0]
     use, res_mii = _use(tasks, units)
     recurrence_bound(len(tasks), edges)
@@ -260,7 +264,18 @@ class _Reservations:
 def _place(
     tasks: Sequence[Task], dependences: Sequence[Dependence], units: Mapping[str, int], ii: int
 ) -> list[int] | None:
-    """The start of each task for this II, or None if none was found within the budget."""
+    """The start of each task for this II, or None if neither way of giving in to a conflict finds one."""
+    return _try(tasks, dependences, units, ii, insist=False) or _try(tasks, dependences, units, ii, insist=True)
+
+
+def _try(
+    tasks: Sequence[Task], dependences: Sequence[Dependence], units: Mapping[str, int], ii: int, *, insist: bool
+) -> list[int] | None:
+    """The start of each task for this II, or None if none was found within the budget.
+
+    Where the tasks after one leave it no free start, it either goes later and they are placed anew, or (`insist`) it
+    takes the start from whoever has the unit then.
+    """
     before: defaultdict[int, list[Dependence]] = defaultdict(list)
     after: defaultdict[int, list[Dependence]] = defaultdict(list)
     for edge in dependences:
@@ -271,18 +286,14 @@ def _place(
     waiting = set(range(len(tasks)))
     starts: dict[int, int] = {}
     last = [-1] * len(tasks)
-    for _ in range(_TRIES_A_TASK * len(tasks) + 1):
-        if not waiting:
-            first = min(starts.values(), default=0)
-            return [starts[task] - first for task in range(len(tasks))]
+    for _ in range(_TRIES_A_TASK * len(tasks)):
         task = max(waiting, key=lambda candidate: (priority[candidate], -candidate))
-        placed = [edge for edge in before[task] if edge.source in starts and edge.source != task]
-        earliest = max((starts[edge.source] + edge.latency - ii * edge.distance for edge in placed), default=0)
-        earliest = max(earliest, 0)
-        free = (start for start in range(earliest, earliest + ii) if reservations.fits(task, start))
+        earliest, latest = _window(task, starts, before[task], after[task], ii)
+        last_try = latest if insist else earliest + ii - 1
+        free = (start for start in range(earliest, last_try + 1) if reservations.fits(task, start))
         start = next(free, None)
-        if start is None:  # by force, where it was not the last time
-            start = max(earliest, last[task] + 1)
+        if start is None:  # by force, and not where it was the last time if there is another place
+            start = last[task] + 1 if earliest <= last[task] < latest or latest < earliest <= last[task] else earliest
             for other in reservations.in_the_way(task, start):
                 reservations.release(other, starts.pop(other))
                 waiting.add(other)
@@ -296,7 +307,26 @@ def _place(
             if sink != task and sink in starts and starts[sink] < start + edge.latency - ii * edge.distance:
                 reservations.release(sink, starts.pop(sink))
                 waiting.add(sink)
+        if not waiting:
+            first = min(starts.values())
+            return [starts[task] - first for task in range(len(tasks))]
     return None
+
+
+def _window(
+    task: int, starts: Mapping[int, int], before: Sequence[Dependence], after: Sequence[Dependence], ii: int
+) -> tuple[int, int]:
+    """The first and the last start that tasks placed before and after `task` allow; at most II starts differ."""
+    earliest = max(
+        (starts[edge.source] + edge.latency - ii * edge.distance for edge in before if edge.source in starts),
+        default=0,
+    )
+    earliest = max(earliest, 0)
+    latest = min(
+        (starts[edge.sink] - edge.latency + ii * edge.distance for edge in after if edge.sink in starts),
+        default=earliest + ii - 1,
+    )
+    return earliest, min(latest, earliest + ii - 1)
 
 
 def _finished(

@@ -1,0 +1,185 @@
+/* Drives the parts of the modelled machine directly, from Python through ctypes, or from main under sanitizers. */
+#define TF_MODEL
+#define TF_MODEL_EXPORTS
+#include "tapeflow_rt.h"
+
+tf_tape *drive_new(void);
+void drive_free(tf_tape *tf);
+const char *drive_error(tf_tape *tf);
+void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, uint32_t slack);
+void drive_chase(tf_tape *tf, size_t n, const uint64_t *address);
+void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow);
+uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
+void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
+                 int blocking, int grow);
+void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
+
+tf_tape *drive_new(void)
+{
+    tf_tape *tf = tf_new();
+    if (tf == NULL || !tf_reserve(tf, 1 << 20)) abort();
+    return tf;
+}
+
+void drive_free(tf_tape *tf)
+{
+    tf_free(tf);
+}
+
+const char *drive_error(tf_tape *tf)
+{
+    return tf->error;
+}
+
+/* One access a cycle. */
+void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, uint32_t slack)
+{
+    struct tf_model *m = tf_m(tf);
+    for (size_t k = 0; k < n; k++) {
+        tf_m_step(m, 1, 1, 1);
+        tf_m_array_access(m, address[k], write[k] != 0, 0, slack);
+    }
+}
+
+/* Loads each of which needs the one before: an iteration a load, as long as a hit takes. */
+void drive_chase(tf_tape *tf, size_t n, const uint64_t *address)
+{
+    struct tf_model *m = tf_m(tf);
+    for (size_t k = 0; k < n; k++) {
+        tf_m_step(m, 1, TF_CACHE_HIT_CYCLES, TF_CACHE_HIT_CYCLES);
+        tf_m_array_access(m, address[k], false, 0, 0);
+    }
+}
+
+/* A tape in the cache: `records` recorded, then replayed. */
+void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
+{
+    static const unsigned char record[256];
+    unsigned char back[256];
+    tf_region region;
+    if (!tf_reserve(tf, records * bytes + 64)) return;
+    if (grow) tf_m_region_open_growing(&region, bytes);
+    else tf_m_region_open(tf, &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
+    for (size_t k = 0; k < records; k++) tf_m_record(tf, &region, record, bytes, 0);
+    for (size_t k = 0; k < records; k++) tf_m_replay(tf, &region, back, bytes, 0, 0);
+    tf_m_close(tf, &region);
+}
+
+/* Requests to DRAM, the next as soon as one of `in_flight` is done; returns the cycle at which the last one is. */
+uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight)
+{
+    struct tf_model *m = tf_m(tf);
+    uint64_t flight[64] = {0};
+    uint64_t t = 0, end = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t first = 0;
+        for (size_t j = 1; j < in_flight; j++)
+            if (flight[j] < flight[first]) first = j;
+        if (flight[first] > t) t = flight[first];
+        flight[first] = tf_m_dram(m, t, address[k], write[k] != 0);
+        if (flight[first] > end) end = flight[first];
+    }
+    tf_m_dram_finish(m, t);
+    return m->last_write > end ? m->last_write : end;
+}
+
+/* A stack of tiles: `push[k]` writes record k + 1, else a record is read into `popped`, in order. */
+void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
+                 int blocking, int grow)
+{
+    struct tf_model *m = tf_m(tf);
+    tf_stream stream;
+    tf_buffer buffers[16];
+    if (grow) tf_m_stream_open_growing(tf, &stream, buffers, copies, sizeof(uint64_t), records);
+    else
+        tf_m_stream_open_reserved(tf, &stream, buffers, copies, sizeof(uint64_t), records, (ptrdiff_t)n,
+                                  tf_take(tf, tf_bytes(sizeof(uint64_t), (ptrdiff_t)n)));
+    size_t read = 0;
+    for (size_t k = 0; k < n; k++) {
+        tf_m_step(m, 1, 1, 1);
+        if (push[k]) {
+            const uint64_t value = k + 1;
+            tf_m_write(tf, &stream, &value, sizeof value, 0);
+            if (TF_FULL(stream)) {
+                if (blocking) {
+                    TF_DMA_OUT(stream);
+                    TF_DMA_WAIT(stream);
+                } else {
+                    TF_PUSH(stream);
+                }
+            }
+        } else {
+            if (TF_EMPTY(stream)) {
+                if (blocking) {
+                    TF_DMA_IN(stream);
+                    TF_DMA_WAIT(stream);
+                } else {
+                    TF_PREFETCH(stream);
+                    TF_POP(stream);
+                }
+            }
+            tf_m_read(tf, &stream, &popped[read++], sizeof(uint64_t), 0);
+        }
+    }
+    TF_CLOSE(stream);
+}
+
+/* Reads `tiles` tiles that all have to be fetched, `compute` cycles each, as the DMA closed form has it. */
+void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute)
+{
+    struct tf_model *m = tf_m(tf);
+    const uint64_t bytes = records * sizeof(uint64_t);
+    uint64_t arrives[16] = {0};
+    for (size_t k = 0; k < copies && k < tiles; k++) arrives[k] = tf_m_dma(m, 0, TF_TAPE_SPACE + k * bytes, bytes, false);
+    for (size_t k = 0; k < tiles; k++) {
+        const uint64_t at = m->tau;
+        tf_m_wait(m, at, arrives[k % copies], TF_WAIT_DMA);
+        m->tau += compute;
+        tf_m_settle(m);
+        if (k + copies < tiles)
+            arrives[k % copies] =
+                tf_m_dma(m, m->tau + m->stalled, TF_TAPE_SPACE + (k + copies) * bytes, bytes, false);
+    }
+}
+
+#ifdef DRIVE_MAIN
+#define RUN(copies, records, blocking, grow) run(copies, records, blocking, grow)
+
+static void run(uint32_t copies, size_t records, int blocking, int grow)
+{
+    enum { N = 400 };
+    uint8_t push[N];
+    uint64_t popped[N];
+    tf_tape *tf = drive_new();
+    for (size_t k = 0; k < N; k++) push[k] = k < N / 2;
+    drive_stack(tf, N, push, popped, copies, records, blocking, grow);
+    for (size_t k = 0; k < N / 2; k++)
+        if (popped[k] != N / 2 - k) abort();
+    if (tf->error != NULL) abort();
+    tf_model_finish(tf);
+    drive_lifo(tf, 100, 24, grow);
+    drive_lifo(tf, 100, 24, grow);
+    if (tf->error != NULL) abort();
+    tf_model_finish(tf);
+    drive_free(tf);
+}
+
+int main(void)
+{
+    for (uint32_t copies = 1; copies <= 3; copies++)
+        for (size_t records = 1; records <= 9; records += 4)
+            for (int mode = 0; mode < 4; mode++) RUN(copies, records, mode & 1, mode >> 1);
+    tf_tape *tf = drive_new();
+    uint64_t address[4000];
+    uint8_t write[4000];
+    for (size_t k = 0; k < 4000; k++) {
+        address[k] = TF_ARRAY_SPACE + (k * 2654435761u) % 100000 / 8 * 8;
+        write[k] = k % 3 == 0;
+    }
+    drive_accesses(tf, 4000, address, write, 0);
+    tf_model_finish(tf);
+    (void)drive_dram(tf, 4000, address, write, 8);
+    drive_free(tf);
+    return 0;
+}
+#endif

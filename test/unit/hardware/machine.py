@@ -1,0 +1,119 @@
+"""Builds the C model for a machine, and drives its parts from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import tapeflow
+from tapeflow.hardware import Counters, Hardware, counters
+
+HERE = Path(__file__).parent
+INCLUDE = Path(tapeflow.__file__).parent / "backend" / "include"
+COMPILER = next((name for name in ("gcc", "clang", "cc") if shutil.which(name)), None)
+NO_SCHEDULE = """
+#define TF_LINE_COUNT 1000
+static const tf_line tf_lines[TF_LINE_COUNT] = {[0] = {TF_LINE_NONE, 0, 0, 0, 0}};
+"""
+
+_WORK = tempfile.TemporaryDirectory(prefix="tapeflow-model-")
+
+
+def build(
+    hardware: Hardware, source: str, *flags: str, shared: bool = True, schedule: str = NO_SCHEDULE, compiler: str = ""
+) -> Path:
+    """Compile C `source` for `hardware`; the same text is compiled once."""
+    machine = hardware.machine_header()
+    key = hashlib.sha256(repr((machine, source, flags, shared, schedule, compiler)).encode()).hexdigest()[:16]
+    folder = Path(_WORK.name) / key
+    output = folder / ("model.so" if shared else "model")
+    if not output.exists():
+        folder.mkdir(exist_ok=True)
+        (folder / "tf_machine.h").write_text(machine)
+        (folder / "tf_schedule.h").write_text(schedule)
+        (folder / "model.c").write_text(source)
+        kind = ["-shared", "-fPIC"] if shared else []
+        command = [compiler or COMPILER or "cc", "-std=c99", "-O1", *flags, *kind, f"-I{folder}", f"-I{INCLUDE}"]
+        subprocess.run([*command, str(folder / "model.c"), "-o", str(output), "-lm"], check=True)
+    return output
+
+
+@functools.cache
+def _library(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    library.drive_new.restype = ctypes.c_void_p
+    library.drive_error.restype = ctypes.c_char_p
+    library.drive_dram.restype = ctypes.c_uint64
+    counters.bind(library)
+    return library
+
+
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+class Machine:
+    """One cold machine."""
+
+    def __init__(self, hardware: Hardware):
+        self.library = _library(build(hardware, (HERE / "driver.c").read_text()))
+        self.tape = ctypes.c_void_p(self.library.drive_new())
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.library.drive_free(self.tape)
+
+    @property
+    def error(self) -> str | None:
+        message = self.library.drive_error(self.tape)
+        return message.decode() if message else None
+
+    def counters(self) -> Counters:
+        return counters.read(self.library, self.tape)
+
+    def accesses(self, addresses: Sequence[int] | np.ndarray, writes: Sequence[int] | np.ndarray, slack: int = 0):
+        a, w = np.asarray(addresses, dtype=np.uint64) + np.uint64(1 << 32), np.asarray(writes, dtype=np.uint8)
+        self.library.drive_accesses(self.tape, ctypes.c_size_t(len(a)), _pointer(a), _pointer(w), slack)
+
+    def chase(self, addresses: Sequence[int]):
+        a = np.asarray(addresses, dtype=np.uint64) + np.uint64(1 << 32)
+        self.library.drive_chase(self.tape, ctypes.c_size_t(len(a)), _pointer(a))
+
+    def lifo(self, records: int, size: int, *, grow: bool = False):
+        self.library.drive_lifo(self.tape, ctypes.c_size_t(records), ctypes.c_size_t(size), int(grow))
+
+    def dram(self, addresses: np.ndarray, writes: np.ndarray, in_flight: int) -> int:
+        a, w = addresses.astype(np.uint64), writes.astype(np.uint8)
+        return self.library.drive_dram(
+            self.tape, ctypes.c_size_t(len(a)), _pointer(a), _pointer(w), ctypes.c_size_t(in_flight)
+        )
+
+    def stack(
+        self, pushes: Sequence[bool], copies: int, records: int, *, blocking: bool = False, grow: bool = False
+    ) -> list[int]:
+        push = np.asarray(pushes, dtype=np.uint8)
+        popped = np.zeros(len(push) + 1, dtype=np.uint64)
+        self.library.drive_stack(
+            self.tape,
+            ctypes.c_size_t(len(push)),
+            _pointer(push),
+            _pointer(popped),
+            copies,
+            ctypes.c_size_t(records),
+            int(blocking),
+            int(grow),
+        )
+        return [int(value) for value in popped[: len(push) - int(push.sum())]]
+
+    def tiles(self, copies: int, records: int, tiles: int, compute: int):
+        self.library.drive_tiles(self.tape, copies, ctypes.c_size_t(records), ctypes.c_size_t(tiles), compute)

@@ -1,0 +1,218 @@
+"""The cache against a brute-force LRU, Mattson's stack distances, and what can be said in closed form."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tapeflow.hardware import Hardware
+
+from .machine import COMPILER, Machine
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+
+CACHES = [(1024, 1), (1024, 2), (2048, 2), (4096, 4), (8192, 8), (1024, 16)]
+FIXED = {"timing": "fixed"}
+
+
+def machine(size: int, ways: int, *, cache: dict[str, object] | None = None, **changes: object) -> Hardware:
+    """A machine whose cache may have a geometry that the energy tables do not know: only counts matter here."""
+    base = Hardware.preset("cache-32k").with_(name="test", cache=cache or {}, **changes)
+    assert base.cache is not None
+    geometry = base.cache.model_copy(update={"size_bytes": size, "ways": ways})
+    return base.model_copy(update={"cache": geometry})
+
+
+def brute_force(addresses: list[int], writes: list[bool], size: int, ways: int) -> dict[str, int]:
+    """An ordered dictionary a set, oldest first; values are dirty bits."""
+    sets = [OrderedDict[int, bool]() for _ in range(size // 64 // ways)]
+    count = {"array_read_misses": 0, "array_write_misses": 0, "array_writebacks": 0}
+    for address, write in zip(addresses, writes, strict=True):
+        line = address // 64
+        lines = sets[line % len(sets)]
+        if line in lines:
+            lines[line] |= write
+            lines.move_to_end(line)
+            continue
+        count["array_write_misses" if write else "array_read_misses"] += 1
+        if len(lines) == ways:
+            count["array_writebacks"] += lines.popitem(last=False)[1]
+        lines[line] = write
+    count["array_writebacks"] += sum(dirty for lines in sets for dirty in lines.values())
+    return count
+
+
+patterns = st.one_of(
+    st.lists(st.tuples(st.integers(0, 400), st.booleans()), max_size=400),
+    st.builds(
+        lambda start, stride, length, write: [
+            ((start + k * stride) % 4000, write and k % 2 == 0) for k in range(length)
+        ],
+        st.integers(0, 2000),
+        st.integers(-300, 300),
+        st.integers(0, 600),
+        st.booleans(),
+    ),
+)
+
+
+@pytest.mark.parametrize(("size", "ways"), CACHES)
+@settings(deadline=None, max_examples=60)
+@given(pattern=patterns)
+def test_equals_brute_force_lru(size: int, ways: int, pattern: list[tuple[int, bool]]):
+    addresses, writes = [8 * k for k, _ in pattern], [write for _, write in pattern]
+    with Machine(machine(size, ways)) as model:
+        model.accesses(addresses, writes)
+        counted = model.counters()
+    expected = brute_force(addresses, writes, size, ways)
+    assert {name: counted[name] for name in expected} == expected
+    assert counted["array_reads"] + counted["array_writes"] == len(pattern)
+    assert counted["dram_cache_array_writes"] == counted["array_writebacks"]
+    assert counted["dram_cache_array_reads"] == counted["array_read_misses"] + counted["array_write_misses"]
+
+
+def stack_distances(lines: list[int]) -> list[int | None]:
+    stack: list[int] = []
+    distances: list[int | None] = []
+    for line in lines:
+        distances.append(stack.index(line) if line in stack else None)
+        if line in stack:
+            stack.remove(line)
+        stack.insert(0, line)
+    return distances
+
+
+@settings(deadline=None, max_examples=40)
+@given(lines=st.lists(st.integers(0, 40), max_size=300))
+def test_misses_are_the_tail_of_mattsons_histogram(lines: list[int]):
+    distances = stack_distances(lines)
+    for capacity in (4, 16):
+        with Machine(machine(64 * capacity, capacity)) as model:
+            model.accesses([64 * line for line in lines], [0] * len(lines))
+            misses = model.counters()["array_read_misses"]
+        assert misses == sum(distance is None or distance >= capacity for distance in distances)
+
+
+def test_stream_misses_once_a_line():
+    with Machine(machine(4096, 4)) as model:
+        model.accesses(range(0, 8 * 8000, 8), [0] * 8000)
+        assert model.counters()["array_read_misses"] == 1000
+
+
+@pytest.mark.parametrize(("lines", "misses"), [(16, 16), (17, 17 * 10)])
+def test_cyclic_sweep_of_more_lines_than_fit_always_misses(lines: int, misses: int):
+    with Machine(machine(1024, 16)) as model:
+        model.accesses([64 * (k % lines) for k in range(lines * 10)], [0] * lines * 10)
+        assert model.counters()["array_read_misses"] == misses
+
+
+def test_power_of_two_stride_uses_one_set():
+    with Machine(machine(4096, 4)) as model:
+        model.accesses([1024 * (k % 5) for k in range(50)], [0] * 50)
+        assert model.counters()["array_read_misses"] == 50
+
+
+def test_tape_of_more_lines_than_fit_misses_on_the_way_back():
+    lines, capacity = 40, 16
+    with Machine(machine(64 * capacity, capacity)) as model:
+        model.lifo(lines * 8, 8)
+        counted = model.counters()
+    assert counted["tape_write_misses"] == lines
+    assert counted["tape_read_misses"] == lines - capacity
+    assert counted["tape_bytes_pushed"] == counted["tape_bytes_popped"] == counted["tape_bytes_peak"] == lines * 64
+
+
+@pytest.mark.parametrize("grow", [False, True])
+def test_records_cost_their_words_and_touch_their_lines(grow: bool):
+    with Machine(machine(32768, 8)) as model:
+        model.lifo(1000, 24, grow=grow)
+        counted = model.counters()
+        assert model.error is None
+    assert counted["tape_writes"] == counted["tape_reads"] == 3000
+    assert counted["tape_write_misses"] >= 24000 // 64
+
+
+def test_pointer_chase_takes_hit_and_memory_latency():
+    hardware = machine(1024, 2, dram=FIXED)
+    jumps = random.Random(1).sample(range(100000), 200)
+    with Machine(hardware) as model:
+        model.chase([64 * k for k in jumps])
+        counted = model.counters()
+    # Each load: the hit time, then the controller's clocks, the latency and the burst, in whole cycles.
+    clocks = 2 + 61 + 4
+    assert counted["array_read_misses"] == 200
+    expected = 200 * (2 + clocks * 0.833)
+    assert expected <= counted["cycles"] <= expected + 200 * 2
+
+
+def test_timing_changes_no_count():
+    shape = random.Random(2)
+    addresses = [8 * shape.randrange(2000) for _ in range(3000)]
+    writes = [shape.random() < 0.3 for _ in addresses]
+    runs = []
+    for changes in ({}, {"dram": FIXED}, {"clock_ghz": 0.5}, {"dram": {"part": "LPDDR4-2400"}}):
+        with Machine(machine(2048, 2, **changes)) as model:
+            model.accesses(addresses, writes)
+            runs.append(model.counters())
+    names = [name for name in runs[0] if name.startswith(("array_", "dram_cache_"))]
+    assert all({name: run[name] for name in names} == {name: runs[0][name] for name in names} for run in runs)
+    assert len({run["cycles"] for run in runs}) == len(runs)
+
+
+def test_two_runs_are_alike():
+    shape = random.Random(3)
+    addresses = [8 * shape.randrange(20000) for _ in range(5000)]
+    writes = [shape.random() < 0.3 for _ in addresses]
+    runs = []
+    for _ in range(2):
+        with Machine(machine(2048, 2)) as model:
+            model.accesses(addresses, writes)
+            runs.append(model.counters())
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("slack", [0, 20, 200])
+def test_slack_hides_latency(slack: int):
+    with Machine(machine(2048, 2, dram=FIXED)) as model:
+        model.accesses([0], [0], slack)
+        stalled = model.counters()["stall_fill"]
+    latency = -(-(2 + 2 + 61 + 4) * 833 // 1000)
+    assert abs(stalled - max(0, latency - 2 - slack)) <= 2
+
+
+def test_more_miss_registers_are_never_slower():
+    shape = random.Random(4)
+    addresses = [64 * shape.randrange(100000) for _ in range(2000)]
+    times = []
+    for mshrs in (1, 4, 8, 16, 32):
+        hardware = machine(2048, 2, cache={"mshrs": mshrs}, dram=FIXED)
+        with Machine(hardware) as model:
+            model.accesses(addresses, [0] * 2000, slack=1000)
+            counted = model.counters()
+        times.append(counted["cycles"])
+        # Little's law: lines in flight over latency.
+        assert counted["cycles"] * mshrs >= 2000 * 50
+    assert times == sorted(times, reverse=True)
+    assert times[0] > 4 * times[3]
+
+
+def test_without_a_cache_every_access_is_a_burst():
+    hardware = Hardware.preset("cache-32k").with_(cache=None)
+    with Machine(hardware) as model:
+        model.accesses([0, 8, 16, 0], [0, 1, 0, 0])
+        counted = model.counters()
+    assert (counted["dram_cache_array_reads"], counted["dram_cache_array_writes"]) == (3, 1)
+
+
+def test_blocking_cache_waits_for_stores_too():
+    addresses = [64 * k for k in range(100)]
+    times = []
+    for blocking in (False, True):
+        with Machine(machine(2048, 2, cache={"blocking": blocking}, dram=FIXED)) as model:
+            model.accesses(addresses, [1] * 100, slack=1000)
+            times.append(model.counters()["stall_fill"])
+    assert times[0] == 0 < times[1]

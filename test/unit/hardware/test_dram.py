@@ -1,0 +1,92 @@
+"""DRAM against DRAMsim3's figures for thirteen address patterns on two parts, and its own closed forms."""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+
+import numpy as np
+import pytest
+
+from tapeflow.hardware import Hardware
+
+from .machine import COMPILER, Machine
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+
+REQUESTS = 40_000
+PATTERNS = ("stream write_stream copy copy_blocked s256 s4k s8k s64k 4str 16str random lat_random lat_stream").split()
+PARTS = {"DDR4-2400": 64, "LPDDR4-2400": 128}
+
+# A clock of 2 GHz, so that rounding to whole cycles does not hide what DRAM does.
+CLOCK_GHZ = 2.0
+
+
+def golden(part: str, pattern: str) -> float:
+    text = (resources.files("tapeflow.hardware") / "data" / "dramsim3-golden.csv").read_text()
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return next(float(row[pattern]) for row in rows if row["part"] == part)
+
+
+def requests(pattern: str, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Addresses and whether each is a write. Parallel streams start a row apart, in different bank groups."""
+    k = np.arange(REQUESTS, dtype=np.int64)
+    never = np.zeros(REQUESTS, dtype=bool)
+    far = 1 << 28
+    match pattern:
+        case "stream" | "lat_stream":
+            return k * size, never
+        case "write_stream":
+            return k * size, ~never
+        case "copy":
+            return k // 2 * size + k % 2 * far, k % 2 == 1
+        case "copy_blocked":
+            block, within = k // 32, k % 32
+            return (block // 2 * 32 + within) * size + block % 2 * far, block % 2 == 1
+        case "s256" | "s4k" | "s8k" | "s64k":
+            return k * {"s256": 256, "s4k": 4096, "s8k": 8192, "s64k": 65536}[pattern], never
+        case "4str" | "16str":
+            streams = int(pattern.removesuffix("str"))
+            return k // streams * size + k % streams * ((1 << 26) + 8192), never
+        case _:
+            return np.random.default_rng(7).integers(0, (1 << 33) // size, REQUESTS) * size, never
+
+
+def hardware(part: str, **dram: object) -> Hardware:
+    dram_fields = {"part": part, **dram}
+    slower = {"cache": {"hit_cycles": 4}}
+    return Hardware.preset("cache-32k").with_(name="dram", clock_ghz=CLOCK_GHZ, dram=dram_fields, **slower)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_nanoseconds_a_request_are_within_a_fifth_of_dramsim3(part: str, pattern: str):
+    addresses, writes = requests(pattern, PARTS[part])
+    with Machine(hardware(part)) as model:
+        cycles = model.dram(addresses, writes, 1 if pattern.startswith("lat_") else 32)
+    nanoseconds = cycles / CLOCK_GHZ / REQUESTS
+    assert nanoseconds == pytest.approx(golden(part, pattern), rel=0.2)
+
+
+@pytest.mark.parametrize("part", [*PARTS, "HBM2"])
+def test_no_pattern_beats_the_bus(part: str):
+    machine = hardware(part)
+    for pattern in PATTERNS:
+        addresses, writes = requests(pattern, machine.dram.burst_bytes)
+        with Machine(machine) as model:
+            cycles = model.dram(addresses, writes, 32)
+        assert cycles / CLOCK_GHZ * machine.dram.peak_bytes_per_ns >= REQUESTS * machine.dram.burst_bytes
+
+
+def test_a_row_is_opened_once_for_all_its_bursts():
+    with Machine(hardware("DDR4-2400")) as model:
+        model.dram(np.arange(128, dtype=np.int64) * 64, np.zeros(128, dtype=bool), 1)
+        assert model.counters()["dram_activates"] == 1
+
+
+def test_fixed_timing_is_latency_plus_bursts():
+    machine = hardware("DDR4-2400", timing="fixed", fixed_latency_ns=50)
+    with Machine(machine) as model:
+        cycles = model.dram(np.arange(64, dtype=np.int64) * 4096, np.zeros(64, dtype=bool), 64)
+    clocks = 2 + 61 + 64 * 4
+    assert cycles / CLOCK_GHZ == pytest.approx(clocks * 0.833, abs=1)

@@ -1,0 +1,171 @@
+"""Tiles through the scratchpad against a stack of tiles in Python, and the DMA engine against its closed form."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tapeflow.hardware import Hardware
+
+from .machine import COMPILER, HERE, Machine, build
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+
+MACHINE = Hardware.preset("stream-1k")
+
+
+class StackOfTiles:
+    """What a buffer of B copies of N records does, as the dialects' documentation says."""
+
+    def __init__(self, copies: int, records: int):
+        self.copies, self.records = copies, records
+        self.tiles: list[list[int]] = [[]]
+        self.on_chip: dict[int, int] = {0: 0}
+        self.fetched_copies: set[int] = set()
+        self.pushed = self.fetched = self.resident = 0
+
+    @property
+    def tile(self) -> int:
+        return len(self.tiles) - 1
+
+    def push(self, value: int):
+        self.tiles[-1].append(value)
+        if len(self.tiles[-1]) == self.records:
+            self.pushed += 1
+            self.fetched_copies.discard(self.tile % self.copies)
+            self.tiles.append([])
+            self.on_chip[self.tile % self.copies] = self.tile
+            self.fetched_copies.discard(self.tile % self.copies)
+
+    def pop(self, *, blocking: bool) -> int:
+        if not self.tiles[-1]:
+            copy = self.tile % self.copies
+            self.on_chip[copy] = -1
+            below = self.tile - 1
+            if blocking:
+                if self.on_chip.get(below % self.copies) != below:
+                    self.fetch(below)
+            elif self.tile >= self.copies:
+                self.fetch(self.tile - self.copies)
+            self.tiles.pop()
+            assert self.on_chip[below % self.copies] == below
+            self.resident += below % self.copies not in self.fetched_copies
+        return self.tiles[-1].pop()
+
+    def fetch(self, tile: int):
+        self.fetched += 1
+        self.on_chip[tile % self.copies] = tile
+        self.fetched_copies.add(tile % self.copies)
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+@settings(deadline=None, max_examples=150)
+@given(
+    copies=st.integers(1, 4),
+    records=st.integers(1, 6),
+    runs=st.lists(st.integers(-20, 30), max_size=8),
+    grow=st.booleans(),
+)
+def test_any_order_of_pushes_and_pops_equals_a_stack(
+    blocking: bool, copies: int, records: int, runs: list[int], grow: bool
+):
+    pushes: list[bool] = []
+    held = 0
+    for run in runs:
+        length = run if run > 0 else min(-run, held)
+        pushes += [run > 0] * length
+        held += length if run > 0 else -length
+    pushes += [False] * held
+    reference = StackOfTiles(copies, records)
+    expected = []
+    for position, push in enumerate(pushes):
+        if push:
+            reference.push(position + 1)
+        else:
+            expected.append(reference.pop(blocking=blocking))
+    with Machine(MACHINE) as model:
+        values = model.stack(pushes, copies, records, blocking=blocking, grow=grow)
+        counted = model.counters()
+        assert model.error is None
+    assert values == expected
+    assert counted["tiles_pushed"] == reference.pushed
+    assert counted["tiles_fetched"] == reference.fetched
+    assert counted["tiles_resident"] == reference.resident
+    assert counted["dma_descriptors"] == reference.pushed + reference.fetched
+    assert counted["spad_writes"] == counted["spad_reads"] == sum(pushes)
+    assert counted["tape_bytes_pushed"] == counted["tape_bytes_popped"] == 8 * sum(pushes)
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+@pytest.mark.parametrize("copies", [1, 2, 3])
+@pytest.mark.parametrize("records", [1, 8])
+@pytest.mark.parametrize("total", [0, 1, 7, 8, 9, 16, 17, 64, 100])
+def test_turn_around_tiles_never_leave_the_chip(total: int, records: int, copies: int, blocking: bool):
+    with Machine(MACHINE) as model:
+        model.stack([True] * total + [False] * total, copies, records, blocking=blocking)
+        counted = model.counters()
+    pushed = total // records
+    assert counted["tiles_pushed"] == pushed
+    assert counted["tiles_fetched"] == max(pushed - (copies - 1), 0)
+
+
+def test_an_early_end_is_no_error_until_closed():
+    with Machine(MACHINE) as model:
+        model.stack([True] * 5, 2, 8)
+        assert model.error == "stream: closed with records left in it"
+
+
+def test_reading_what_was_not_written_is_an_error():
+    with Machine(MACHINE) as model:
+        model.stack([True, False, False], 2, 8)
+        assert model.error == "stream: popped more tiles than were pushed"
+
+
+def test_too_large_layers_name_both_sizes():
+    with Machine(MACHINE) as model:
+        model.stack([True, False], 2, 1000)
+        assert model.error == "scratchpad: its buffers need 16000 bytes, the machine has 1024"
+
+
+def test_streaming_is_never_slower_than_blocking():
+    times = {}
+    for blocking in (False, True):
+        with Machine(MACHINE) as model:
+            model.stack([True] * 2000 + [False] * 2000, 2, 16, blocking=blocking)
+            times[blocking] = model.counters()
+    assert times[False]["cycles"] < times[True]["cycles"]
+    assert times[False]["stall_dma"] < times[True]["stall_dma"]
+    assert times[False]["tiles_fetched"] == times[True]["tiles_fetched"]
+
+
+@pytest.mark.parametrize("copies", [1, 2, 4])
+@pytest.mark.parametrize("bursts", [1, 4, 8])
+@pytest.mark.parametrize("compute", [1, 10, 40, 100, 400])
+def test_dma_time_is_the_closed_form(compute: int, bursts: int, copies: int):
+    """T = L + D + C + (N - 1) max(C, D, ceil((L + D + C) / B)), and never less."""
+    hardware = MACHINE.with_(dram={"timing": "fixed", "fixed_latency_ns": 50}, dma={"outstanding": 64})
+
+    def time(tiles: int) -> int:
+        with Machine(hardware) as model:
+            model.tiles(copies, bursts * 8, tiles, compute)
+            return model.counters()["cycles"]
+
+    drain = 8 * bursts  # the port of the scratchpad is slower than the bus
+    one = time(1)
+    assert one == pytest.approx(4 + (2 + 61 + 4) * 0.833 + drain + compute, abs=2)
+    tiles = 200
+    assert time(tiles) == pytest.approx(one + (tiles - 1) * max(compute, drain, one / copies), rel=0.02)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_clean_under_warnings_and_sanitizers(compiler: str):
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    strict = "-Wall -Wextra -pedantic -Wconversion -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+    source = (HERE / "driver.c").read_text()
+    program = build(MACHINE, source, "-DDRIVE_MAIN", *strict.split(), shared=False, compiler=compiler)
+    subprocess.run([str(program)], check=True, capture_output=True)
