@@ -24,6 +24,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tapeflow.analysis.block_ends import is_index_arithmetic
 from tapeflow.analysis.block_runs import constant_integer, expected_runs
 from tapeflow.analysis.region_names import bare_name
 from tapeflow.analysis.region_uses import UsedRegion, layer_loop, used_region
@@ -186,10 +187,12 @@ def stage(regions: Sequence[Placed]) -> None:
 
 
 def alloc_point(create: tape.CreateOp) -> InsertPoint:
-    """Behind `create` and the other creations that follow it directly."""
+    """Behind `create` and the creations that follow it with nothing but the arithmetic of reservations between."""
     last: Operation = create
-    while isinstance(last.next_op, tape.CreateOp | spad.AllocOp):
-        last = last.next_op
+    op = create.next_op
+    while op is not None and (isinstance(op, tape.CreateOp | spad.AllocOp) or is_index_arithmetic(op)):
+        last = last if is_index_arithmetic(op) else op
+        op = op.next_op
     return InsertPoint.after(last)
 
 
