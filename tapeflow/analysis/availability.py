@@ -11,17 +11,21 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, home_of, is_top_block
 from tapeflow.analysis.effects import is_pure
 
 
-def is_induction_variable(value: SSAValue) -> bool:
-    """Whether `value` is the variable of a counted loop."""
-    return isinstance(value, BlockArgument) and value.index == 0 and isinstance(value.block.parent_op(), scf.ForOp)
+def iteration_bounds(loop: scf.ForOp) -> Iterator[SSAValue]:
+    """The bounds of `loop` that its variable follows from, besides the mirrored loop's: none if it counts from 0."""
+    if constant_integer(loop.lb) != 0:
+        yield loop.lb
+        yield loop.ub
+    yield loop.step
 
 
 def is_integer(value: SSAValue) -> bool:
@@ -32,6 +36,16 @@ def is_integer(value: SSAValue) -> bool:
 def is_integer_arithmetic(op: Operation) -> bool:
     """Whether `op` computes integers from integers, and nothing else."""
     return is_pure(op) and all(map(is_integer, op.operands)) and all(map(is_integer, op.results))
+
+
+def _bits(type_: Attribute) -> int:
+    return type_.bitwidth if isinstance(type_, IntegerType | AnyFloat) else 64
+
+
+def widens(op: Operation) -> bool:
+    """Whether `op` converts a value to a wider type, and so loses nothing."""
+    conversions = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
+    return isinstance(op, conversions) and _bits(op.operands[0].type) < _bits(op.results[0].type)
 
 
 def captured(op: Operation) -> Iterator[SSAValue]:
@@ -49,25 +63,27 @@ class Availability:
     Args:
         function: structured; the values asked about come before their needs in it.
         repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
+        others_are_taped: whether what cannot be had again is there all the same, since it gets taped: then the
+            variable of any loop can be had, and what a conversion widens is taped in its narrow form.
     """
 
-    def __init__(self, function: func.FuncOp, repeatable: Callable[[Operation], bool]):
+    def __init__(self, function: func.FuncOp, repeatable: Callable[[Operation], bool], *, others_are_taped: bool):
         self._order: dict[SSAValue, int] = {argument: index for index, argument in enumerate(function.args)}
         self._again: set[SSAValue] = set()
         for op in function.body.walk():
-            if repeatable(op) and all(map(self.__contains__, captured(op))):
+            if (others_are_taped and widens(op)) or (repeatable(op) and all(map(self.__contains__, captured(op)))):
                 self._again.update(op.results)
             for result in op.results:
                 self._order[result] = len(self._order)
             for region in op.regions:
                 for argument in region.blocks[0].args if region.blocks else ():
                     self._order[argument] = len(self._order)
+            if isinstance(op, scf.ForOp) and (others_are_taped or all(map(self.__contains__, iteration_bounds(op)))):
+                self._again.add(op.body.block.args[0])
 
     def __contains__(self, value: SSAValue) -> bool:
         """Whether `value` can be had again."""
-        if value in self._again or is_induction_variable(value):
-            return True
-        return value in self._order and is_top_block(defining_block(value))
+        return value in self._again or (value in self._order and is_top_block(defining_block(value)))
 
     def order(self, value: SSAValue) -> int:
         """A number that is larger than those of all values that `value` is computed from."""
@@ -109,7 +125,10 @@ def placements(needs: Mapping[SSAValue, Iterable[Block]], available: Availabilit
     while pending:
         # Users come first, so that all needs of a value are known when its turn comes.
         _, value = heapq.heappop(pending)
-        home = home_of(defining_block(value), blocks[value])
+        defined = defining_block(value)
+        # An induction variable follows from the argument of its mirrored body, and costs nothing.
+        is_induction_variable = isinstance(value, BlockArgument) and value in available
+        home = defined if is_induction_variable else home_of(defined, blocks[value])
         placed.append(Placed(value, home))
         if value in available:
             for source, at in _sources(value, home):
@@ -126,7 +145,7 @@ def _sources(value: SSAValue, home: Block) -> Iterator[tuple[SSAValue, Block]]:
         case BlockArgument(block=block):
             loop, outside = block.parent_op(), block.parent_block()
             assert isinstance(loop, scf.ForOp) and outside is not None
-            for bound in (loop.lb, loop.ub, loop.step):
+            for bound in iteration_bounds(loop):
                 yield bound, outside
         case _:
             raise AssertionError("a value is a result or an argument")

@@ -34,6 +34,7 @@ from tapeflow.transforms.adjoint_frames import Frame
 from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
+from tapeflow.transforms.dead_stores import remove_dead_stores
 from tapeflow.transforms.gradient_signature import GradientSignature
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.mirrored_values import MirroredValues, hoist_integer_arithmetic
@@ -73,6 +74,8 @@ def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     activity = Activity(function, marks)
     signature = GradientSignature(function, marks)
     sweep = _build_reverse_sweep(function, activity, signature)
+    # Only what is needed now counts as a need.
+    remove_dead_stores(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
     _Needs(function, sweep).meet()
@@ -125,7 +128,7 @@ class _Needs:
 
     def meet(self) -> None:
         """Put a value in place of each placeholder: had again, or taped."""
-        available = Availability(self._function, is_integer_arithmetic)
+        available = Availability(self._function, is_integer_arithmetic, others_are_taped=True)
         placed = placements(self._needs, available)
         made = MirroredValues(self._function, self._mirrors, available, self._tape).make(placed)
         for placeholder in self._placeholders:

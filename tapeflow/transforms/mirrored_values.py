@@ -13,10 +13,11 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.availability import Availability, Placed, is_integer_arithmetic
+from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, enclosing
 from tapeflow.analysis.source_names import source_name
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
-from tapeflow.transforms.simplify import Constants, constant_of
+from tapeflow.transforms.simplify import Constants
 
 _CAN_TRAP = (
     arith.DivSIOp,
@@ -69,7 +70,7 @@ def hoist_integer_arithmetic(ops: Iterable[Operation]) -> None:
 
 
 def _divides_by_constant(op: Operation) -> bool:
-    return isinstance(op, arith.DivSIOp) and constant_of(op.rhs) is not None
+    return isinstance(op, arith.DivSIOp) and constant_integer(op.rhs) is not None
 
 
 class MirroredValues:
@@ -131,10 +132,11 @@ class MirroredValues:
         loop, mirrored = variable.block.parent_op(), mirror.parent_op()
         assert isinstance(loop, scf.ForOp) and isinstance(mirrored, scf.ForOp)
         name = source_name(variable)
-        lower, upper, step = (self._read(bound) for bound in (loop.lb, loop.ub, loop.step))
+        lower, step = self._read(loop.lb), self._read(loop.step)
+        upper = mirrored.ub if constant_integer(lower) == 0 else self._read(loop.ub)
         build = self._at_start(mirror, variable)
         behind, one = mirror.args[0], self._constants.index(1)
-        if step is one:
+        if constant_integer(step) == 1:
             last = self._before_loop(mirrored, arith.SubiOp(upper, one))
         else:
             span = arith.SubiOp(mirrored.ub, one)

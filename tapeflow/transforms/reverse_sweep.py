@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.activity import Activity
+from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.index_arithmetic import surely_differ
@@ -24,7 +25,7 @@ from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.transforms.adjoint_frames import Frame, adjoint_name
 from tapeflow.transforms.chain_rule import ChainRule, Product
-from tapeflow.transforms.simplify import Constants, constant_of
+from tapeflow.transforms.simplify import Constants
 
 
 @dataclass
@@ -196,7 +197,9 @@ class ReverseSweep:
     def _fill_with_zeros(self, home: Frame, shadow: memref.AllocaOp) -> None:
         type_ = shadow.memref.type
         sizes = iter(shadow.dynamic_sizes)
-        extents = [next(sizes) if extent == -1 else self._constants.index(extent) for extent in type_.get_shape()]
+        extents = [
+            next(sizes) if extent == DYNAMIC_INDEX else self._constants.index(extent) for extent in type_.get_shape()
+        ]
         build, variables = home.build, list[SSAValue]()
         for extent in extents:
             body = build.block([(IndexType(), "k")])
@@ -281,22 +284,23 @@ class ReverseSweep:
 
     def _trip_count(self, frame: Frame, loop: scf.ForOp) -> SSAValue:
         """How often `loop` runs, as the upper bound of a loop from 0 in steps of 1; it may be negative."""
-        lower, step = constant_of(loop.lb), constant_of(loop.step)
+        step = constant_integer(loop.step)
+        name = f"{source_name(loop.body.block.args[0]) or 'loop'}_trips"
         count = self.needed(loop.ub)
-        if not (isinstance(lower, IntegerAttr) and lower.value.data == 0):
-            count = self._counting(frame, arith.SubiOp(count, self.needed(loop.lb)))
-        if isinstance(step, IntegerAttr) and step.value.data == 1:
+        if constant_integer(loop.lb) != 0:
+            count = self._counting(frame, name, arith.SubiOp(count, self.needed(loop.lb)))
+        if step == 1:
             return count
-        if isinstance(step, IntegerAttr):
-            below = self._constants.index(step.value.data - 1)
+        if step is not None:
+            below = self._constants.index(step - 1)
         else:
-            below = self._counting(frame, arith.SubiOp(self.needed(loop.step), self._constants.index(1)))
-        count = self._counting(frame, arith.AddiOp(count, below))
-        return self._counting(frame, arith.DivSIOp(count, self.needed(loop.step)))
+            below = self._counting(frame, name, arith.SubiOp(self.needed(loop.step), self._constants.index(1)))
+        count = self._counting(frame, name, arith.AddiOp(count, below))
+        return self._counting(frame, name, arith.DivSIOp(count, self.needed(loop.step)))
 
-    def _counting(self, frame: Frame, op: Operation) -> SSAValue:
+    def _counting(self, frame: Frame, name: str, op: Operation) -> SSAValue:
         self.trip_counts.append(op)
-        return frame.build.value(op)
+        return frame.build.value(op, name)
 
     # Branches
 

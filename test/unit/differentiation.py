@@ -1,0 +1,175 @@
+"""Gradients at the level of IR: made by the passes, run by the interpreter, compared with differences of the primal.
+
+A case is the text of a function `@f` and its request; floats and arrays of floats that the request marks active are
+differentiated along random directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from parsing import context, parse
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
+
+from tapeflow.dialects import ad, tape
+from tapeflow.interpreters import Observation, observe, run
+from tapeflow.transforms.ad_differentiate import AdDifferentiatePass
+from tapeflow.transforms.ad_prepare import AdPreparePass
+from tapeflow.transforms.tape_plan import TapePlanPass
+
+STOCK = (CanonicalizePass, CommonSubexpressionElimination, LoopInvariantCodeMotionPass, DeadCodeElimination)
+
+
+def apply(module: ModuleOp, *passes: type) -> ModuleOp:
+    """A copy of `module` after `passes`, each verified."""
+    module = module.clone()
+    for each in passes:
+        each().apply(context(), module)
+        module.verify()
+    return module
+
+
+PIPELINES: dict[str, tuple[type, ...]] = {
+    "differentiate": (AdPreparePass, AdDifferentiatePass),
+    "plan": (AdPreparePass, AdDifferentiatePass, TapePlanPass),
+    "stock": (AdPreparePass, AdDifferentiatePass, *STOCK),
+    "plan, stock": (AdPreparePass, AdDifferentiatePass, TapePlanPass, *STOCK),
+    "stock, plan": (AdPreparePass, AdDifferentiatePass, *STOCK, TapePlanPass),
+}
+"""Ways to a gradient that must all give the same bits."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which arguments and results of `@f` are active."""
+
+    arguments: tuple[bool, ...]
+    results: tuple[bool, ...]
+
+
+def marks_of(module: ModuleOp) -> Marks:
+    """The marks of the module's one request."""
+    (request,) = (op for op in module.body.block.ops if isinstance(op, ad.VjpOp))
+    return Marks(
+        tuple(mark.data is ad.Activity.ACTIVE for mark in request.arguments),
+        tuple(mark.data is ad.Activity.ACTIVE for mark in request.results_),
+    )
+
+
+def copied(arguments: Sequence[Any]) -> list[Any]:
+    """Arguments for another call."""
+    return [it.copy() if isinstance(it, np.ndarray) else it for it in arguments]
+
+
+def final_state(module: ModuleOp, marks: Marks, arguments: Sequence[Any]) -> list[np.ndarray]:
+    """What the cotangents are of: the active results, and the active arrays' final values."""
+    arguments = copied(arguments)
+    results = run(module, "f", arguments)
+    active = [np.asarray(result) for result, mark in zip(results, marks.results, strict=True) if mark]
+    arrays = [it for it, mark in zip(arguments, marks.arguments, strict=True) if mark and isinstance(it, np.ndarray)]
+    return active + arrays
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """What one call of a gradient function gives."""
+
+    results: tuple[Any, ...]
+    """The primal's results."""
+    state: list[Any]
+    """The primal's arguments afterwards."""
+    adjoints: list[np.ndarray]
+    """Of the active arguments, in order."""
+    observation: Observation
+
+    def bits(self) -> bytes:
+        """Everything, to compare."""
+        arrays = [*self.results, *(it for it in self.state if isinstance(it, np.ndarray)), *self.adjoints]
+        return b"".join(np.asarray(it).tobytes() for it in arrays)
+
+
+def call_gradient(
+    module: ModuleOp, marks: Marks, arguments: Sequence[Any], cotangents: Sequence[np.ndarray]
+) -> Gradient:
+    """Call `@f_grad`, with `cotangents` for what `final_state` returns."""
+    primal = copied(arguments)
+    count = sum(marks.results)
+    shadows = [it.copy() for it in cotangents[count:]]
+    seeds = [it.item() for it in cotangents[:count]]
+    observation = observe(module, "f_grad", [*primal, *seeds, *shadows])
+    results = observation.results[: len(marks.results)]
+    scalars = iter(observation.results[len(marks.results) :])
+    remaining = iter(shadows)
+    adjoints = [
+        next(remaining) if isinstance(it, np.ndarray) else np.asarray(next(scalars))
+        for it, mark in zip(primal, marks.arguments, strict=True)
+        if mark
+    ]
+    return Gradient(results, primal, adjoints, observation)
+
+
+def directional_difference(
+    evaluate: Callable[[float], Sequence[np.ndarray]], cotangents: Sequence[np.ndarray], step: float
+) -> float:
+    """The derivative of <cotangents, evaluate(t)> at t = 0, by central differences of fourth order."""
+
+    def product(t: float) -> float:
+        return sum(float(np.sum(c * value)) for c, value in zip(cotangents, evaluate(t), strict=True))
+
+    return (8 * (product(step) - product(-step)) - (product(2 * step) - product(-2 * step))) / (12 * step)
+
+
+def check(text: str, arguments: Sequence[Any], *, seed: int = 0, step: float = 1e-3, tolerance: float = 1e-7) -> Gradient:
+    """Compare every pipeline's gradient of `text` with differences, and the pipelines with one another bit for bit.
+
+    Returns the gradient after `tape-plan`.
+    """
+    module = parse(text)
+    marks = marks_of(module)
+    primal = module.clone()
+    rng = np.random.default_rng(seed)
+    cotangents = [rng.normal(size=it.shape).astype(it.dtype) for it in final_state(primal, marks, arguments)]
+    gradients = {
+        name: call_gradient(apply(module, *passes), marks, arguments, cotangents) for name, passes in PIPELINES.items()
+    }
+    reference = gradients["differentiate"]
+    expected_state = copied(arguments)
+    assert run(primal, "f", expected_state) == reference.results or np.isnan(reference.results).any()
+    for ours, theirs in zip(reference.state, expected_state, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for name, gradient in gradients.items():
+        assert gradient.bits() == reference.bits(), f"{name} differs: {gradient.adjoints} {reference.adjoints}"
+        assert not any(handle.records for handle in gradient.observation.handles), name
+    directions = [rng.normal(size=np.shape(it)).astype(it.dtype) for it in reference.adjoints]
+
+    def evaluate(t: float) -> list[np.ndarray]:
+        moving = iter(directions)
+        moved = [it + t * next(moving) if mark else it for it, mark in zip(arguments, marks.arguments, strict=True)]
+        moved = [it.item() if isinstance(it, np.generic) else it for it in moved]
+        return final_state(primal, marks, moved)
+
+    expected = directional_difference(evaluate, cotangents, step)
+    found = sum(float(np.sum(adjoint * way)) for adjoint, way in zip(reference.adjoints, directions, strict=True))
+    scale = max(1.0, abs(expected), sum(float(np.sum(np.abs(it))) for it in reference.adjoints))
+    assert abs(found - expected) <= tolerance * scale, f"{found} is not {expected}"
+    return gradients["plan"]
+
+
+def tapes(text: str, *passes: type) -> dict[str, str]:
+    """The tapes of `@f_grad` and the types that they hold, by name, after preparing, differentiating and `passes`."""
+    module = apply(parse(text), AdPreparePass, AdDifferentiatePass, *passes)
+    creates = (op for op in module.walk() if isinstance(op, tape.CreateOp))
+    return {create.tape.name_hint or "": str(create.tape.type.element_type) for create in creates}
+
+
+def loops(module: ModuleOp) -> int:
+    """How many loops there are."""
+    return sum(isinstance(op, scf.ForOp) for op in module.walk())
