@@ -1,0 +1,186 @@
+"""What an expression or statement reads and changes. Questions only: nothing here makes IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tapeflow.frontend.c_constants import integer
+from tapeflow.frontend.c_types import BOOL, scalar_of
+from tapeflow.frontend.clang_tree import Node, SourceType
+
+STEPS = frozenset({"x++", "x--", "++x", "--x"})
+_COPIES = frozenset({"memcpy", "memset"})
+
+
+def is_assignment(node: Node) -> bool:
+    """Whether `node` changes its left operand: `=`, `+=`, `++` ..."""
+    return (
+        node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+        or (node.kind == "BINARY_OPERATOR" and node.operator == "=")
+        or (node.kind == "UNARY_OPERATOR" and node.operator in STEPS)
+    )
+
+
+def variable(node: Node) -> Node | None:
+    """The variable that the expression names, parentheses and conversions aside; None if it is no name of one."""
+    node = node.stripped
+    if node.kind == "DECL_REF_EXPR" and node.declaration is not None:
+        return node.declaration if node.declaration.kind in ("VAR_DECL", "PARM_DECL") else None
+    return None
+
+
+def root(place: Node) -> Node | None:
+    """The variable that `place` is, or is an element of; None if that is more than a name and subscripts."""
+    place = place.stripped
+    while place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
+        place = pointer_operand(place).stripped
+    return variable(place)
+
+
+def pointer_operand(subscript: Node) -> Node:
+    """The operand of `a[i]`, `i[a]` or `*a` that is the array."""
+    first = subscript.children[0]
+    return first if scalar_of(first.type) is None else subscript.children[-1]
+
+
+def callee(call: Node) -> Node | None:
+    """The function that a call names; None if it calls through a pointer."""
+    if not call.children:
+        return None
+    name = call.children[0].stripped
+    declaration = name.declaration if name.kind == "DECL_REF_EXPR" else None
+    return declaration if declaration is not None and declaration.kind == "FUNCTION_DECL" else None
+
+
+def arguments(call: Node) -> tuple[Node, ...]:
+    """The arguments of a call."""
+    return call.children[1:]
+
+
+def parameters(function: Node) -> tuple[Node, ...]:
+    """The parameters of a function."""
+    return tuple(child for child in function.children if child.kind == "PARM_DECL")
+
+
+def body(function: Node) -> Node:
+    """The block of statements of a function that is defined."""
+    return next(child for child in function.children if child.kind == "COMPOUND_STMT")
+
+
+def written_arguments(call: Node) -> Iterator[Node]:
+    """The variables whose elements a call may change: arrays passed where the callee does not promise `const`."""
+    function = callee(call)
+    if function is None:
+        return
+    for argument, parameter in zip(arguments(call), parameters(function), strict=False):
+        if scalar_of(parameter.type) is not None or _innermost(parameter).is_const:
+            continue
+        if (array := root(argument)) is not None:
+            yield array
+
+
+def _innermost(parameter: Node) -> SourceType:
+    element = parameter.type
+    while element.kind in ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY"):
+        element = element.element
+    return element
+
+
+@dataclass(frozen=True)
+class Change:
+    """A place in the source that changes a variable or an array's elements.
+
+    Attributes:
+        variable: what it changes.
+        by: the assignment, step or call.
+    """
+
+    variable: Node
+    by: Node
+
+
+def changes(node: Node) -> Iterator[Change]:
+    """All that `node` changes when it runs, in source order; a declaration's initial value is no change."""
+    for part in node.walk():
+        if is_assignment(part):
+            if (changed := root(part.children[0])) is not None:
+                yield Change(changed, part)
+        elif part.kind == "CALL_EXPR":
+            for array in written_arguments(part):
+                yield Change(array, part)
+
+
+def mentioned(node: Node) -> frozenset[Node]:
+    """The variables that `node` names."""
+    return frozenset(named for part in node.walk() if (named := variable(part)) is not None)
+
+
+def has_effects(node: Node) -> bool:
+    """Whether evaluating the expression may change anything, or call a function that might."""
+    return any(is_assignment(part) or _calls_out(part) for part in node.walk())
+
+
+def _calls_out(node: Node) -> bool:
+    if node.kind != "CALL_EXPR":
+        return False
+    function = callee(node)
+    return function is None or function.is_definition or function.spelling in _COPIES
+
+
+def is_cheap_and_safe(node: Node) -> bool:
+    """Whether the expression may be evaluated where C would not: it touches no array, cannot fail, changes nothing."""
+    return all(_is_cheap_and_safe_itself(part) for part in node.walk())
+
+
+def _is_cheap_and_safe_itself(part: Node) -> bool:
+    match part.kind:
+        case "CALL_EXPR" | "ARRAY_SUBSCRIPT_EXPR" | "CONDITIONAL_OPERATOR" | "COMPOUND_ASSIGNMENT_OPERATOR":
+            return False
+        case "UNARY_OPERATOR":
+            return part.operator != "*" and not is_assignment(part)
+        case "BINARY_OPERATOR" if part.operator in ("/", "%"):
+            scalar = scalar_of(part.type)
+            return scalar is not None and (scalar.is_float or integer(part.children[1]) not in (None, 0, -1))
+        case "BINARY_OPERATOR" if part.operator in ("<<", ">>"):
+            return integer(part.children[1]) is not None
+        case "BINARY_OPERATOR":
+            return part.operator not in ("=", ",")
+        case "UNEXPOSED_EXPR" | "CSTYLE_CAST_EXPR":
+            to, source = scalar_of(part.type), scalar_of(part.children[-1].type) if part.children else None
+            # A conversion from float to int out of range is undefined, as a division by zero is.
+            return to is None or source is None or to.is_float or source.is_integer or to is BOOL
+        case _:
+            return True
+
+
+def order_conflict(expression: Node) -> tuple[Node, Node] | None:
+    """A call that may change an array which the same expression uses elsewhere: C leaves open which comes first.
+
+    Returns:
+        The call and the array, or None.
+    """
+    calls = [part for part in expression.walk() if part.kind == "CALL_EXPR" and any(written_arguments(part))]
+    for call in calls:
+        # The arguments of the call itself are evaluated before it.
+        inside = {id(part) for part in call.walk()}
+        written = set(written_arguments(call))
+        outside = (part for part in _used_in_value(expression) if id(part) not in inside)
+        for part in outside:
+            if (named := variable(part)) is not None and named in written:
+                return call, named
+    return None
+
+
+def _used_in_value(expression: Node) -> Iterator[Node]:
+    """The names in `expression`, but for the array that it finally assigns to."""
+    if expression.kind == "BINARY_OPERATOR" and expression.operator == "=":
+        target, value = expression.children
+        place = target.stripped
+        while place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
+            array = pointer_operand(place)
+            yield from (part for child in place.children if child is not array for part in child.walk())
+            place = array.stripped
+        yield from value.walk()
+    else:
+        yield from expression.walk()

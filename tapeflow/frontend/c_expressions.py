@@ -1,0 +1,536 @@
+"""Expressions: C in, SSA values out.
+
+Evaluation is from left to right where C leaves the order open; where that could change a result, the expression is
+refused (see `check_order`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects import arith, func, math, memref
+from xdsl.ir import SSAValue
+
+from tapeflow.frontend import c_effects
+from tapeflow.frontend.c_builder import COMPARISONS, Index, IRBuilder, Value
+from tapeflow.frontend.c_constants import integer, number
+from tapeflow.frontend.c_math import math_operation
+from tapeflow.frontend.c_refusals import pointer_value, unsupported
+from tapeflow.frontend.c_signatures import Signature
+from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, UNSIGNED, ArrayType, Scalar, common, scalar_of, wrapped
+from tapeflow.frontend.clang_tree import Node
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
+_INDEX_ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+_CASTS = frozenset({"UNEXPOSED_EXPR", "CSTYLE_CAST_EXPR"})
+_LITERALS = frozenset({"INTEGER_LITERAL", "FLOATING_LITERAL", "CHARACTER_LITERAL", "CXX_UNARY_EXPR"})
+
+
+@dataclass
+class Fixed:
+    """A variable that keeps its value: a parameter or local never assigned again, or a counter inside its loop.
+
+    Attributes:
+        type: the variable's type.
+        value: its value, made from `index` when first needed.
+        index: its value as an `index`, made from `value` when first needed.
+        native: whether `index` is how the value came to be.
+        nonnegative: whether it is known not to be negative.
+    """
+
+    type: Scalar
+    value: Value | None = None
+    index: Index | None = None
+    native: bool = False
+    nonnegative: bool = False
+
+
+@dataclass
+class Slot:
+    """A variable that is assigned: its memory, of rank 0."""
+
+    type: Scalar
+    memory: SSAValue
+
+
+@dataclass
+class Array:
+    """An array: its memory."""
+
+    type: ArrayType
+    memory: SSAValue
+
+
+Binding: TypeAlias = Fixed | Slot | Array
+
+
+@dataclass
+class Place:
+    """An element of an array or a variable in memory, that can be read and written."""
+
+    type: Scalar
+    memory: SSAValue
+    indices: Sequence[SSAValue] = ()
+
+
+@dataclass
+class Expressions:
+    """Makes the IR of one function's expressions.
+
+    Args:
+        build: where the operations go.
+        signatures: of the functions that the file defines.
+    """
+
+    build: IRBuilder
+    signatures: Mapping[Node, Signature]
+    bindings: dict[Node, Binding] = field(default_factory=dict[Node, Binding])
+    _native_kinds: dict[Node, bool | None] = field(default_factory=dict[Node, "bool | None"], init=False)
+
+    # Values.
+
+    def value(self, node: Node) -> Value:
+        """The value of the expression `node`.
+
+        Raises:
+            TapeflowError: at the first part of it that the frontend does not take.
+        """
+        match node.kind:
+            case "PAREN_EXPR":
+                return self.value(node.children[0])
+            case kind if kind in _LITERALS:
+                return self._literal(node)
+            case kind if kind in _CASTS:
+                return self._cast(node)
+            case "DECL_REF_EXPR":
+                return self._named(node)
+            case "UNARY_OPERATOR":
+                return self._unary(node)
+            case "BINARY_OPERATOR":
+                return self._binary(node)
+            case "CONDITIONAL_OPERATOR":
+                return self._choice(node)
+            case "ARRAY_SUBSCRIPT_EXPR":
+                return self.load(self.place(node), node)
+            case "CALL_EXPR":
+                return self._call_value(node)
+            case _:
+                raise unsupported(node)
+
+    def value_as(self, node: Node, to: Scalar) -> Value:
+        """The value of `node`, converted to `to`."""
+        return self.build.convert(self.value(node), to, node)
+
+    def condition(self, node: Node) -> Value:
+        """Whether `node` is not zero, as a `bool`."""
+        self.check_order(node)
+        return self._truth(node)
+
+    def _truth(self, node: Node) -> Value:
+        self._scalar(node)
+        return self.value_as(node, BOOL)
+
+    def _scalar(self, node: Node) -> Scalar:
+        """The arithmetic type of the expression `node`."""
+        scalar = scalar_of(node.type)
+        if scalar is None:
+            if node.type.kind in ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY"):
+                raise pointer_value(node)
+            if node.kind in ("CALL_EXPR", "DECL_REF_EXPR", "CONDITIONAL_OPERATOR") or node.kind in _CASTS:
+                raise node.error(
+                    f"a value of type '{node.type.spelling}' is not supported", "keep to numbers and arrays of numbers"
+                )
+            raise unsupported(node)
+        return scalar
+
+    def _literal(self, node: Node) -> Value:
+        scalar = self._scalar(node)
+        if (known := number(node)) is None:
+            raise unsupported(node)
+        return Value(scalar, known)
+
+    def _cast(self, node: Node) -> Value:
+        if len(node.children) != 1 + (node.children[0].kind == "TYPE_REF" if node.children else 0):
+            raise unsupported(node)
+        to = self._scalar(node)
+        operand = node.children[-1]
+        self._scalar(operand)
+        if self.is_native(node):
+            return self.build.from_index(self.index(node), to, node)
+        return self.value_as(operand, to)
+
+    def _named(self, node: Node) -> Value:
+        declaration = node.declaration
+        self._scalar(node)
+        assert declaration is not None
+        match self.bindings.get(declaration):
+            case Fixed() as fixed:
+                return self._fixed_value(fixed, declaration)
+            case Slot() as slot:
+                return self.load(Place(slot.type, slot.memory), node)
+            case _:
+                pass
+        if (known := number(node)) is not None:
+            scalar = scalar_of(node.type)
+            assert scalar is not None
+            return Value(scalar, known)
+        if declaration.is_global:
+            raise node.error(
+                f"the global variable '{node.spelling}' can change between calls, which is not supported",
+                "pass it as a parameter, or declare it 'static const' with a constant value",
+            )
+        raise unsupported(node)
+
+    def _fixed_value(self, fixed: Fixed, declaration: Node) -> Value:
+        if fixed.value is None:
+            assert fixed.index is not None
+            if isinstance(fixed.index, SSAValue):
+                cast = arith.IndexCastOp(fixed.index, fixed.type.ir)
+                ssa = self.build.after(fixed.index, cast, declaration, declaration.spelling)
+                fixed.value = Value(fixed.type, ssa)
+            else:
+                fixed.value = self.build.from_index(fixed.index, fixed.type, declaration)
+        return fixed.value
+
+    def _unary(self, node: Node) -> Value:
+        operand = node.children[0]
+        match node.operator:
+            case "*":
+                return self.load(self.place(node), node)
+            case "+" | "__extension__":
+                return self.value_as(operand, self._scalar(node))
+            case "-":
+                return self._negated(node)
+            case "~":
+                scalar = self._scalar(node)
+                inverted = self.build.binary("^", self.value_as(operand, scalar), Value(scalar, -1), node)
+                assert inverted is not None
+                return inverted
+            case "!":
+                return self._inverted(self._truth(operand), node)
+            case _:
+                raise unsupported(node)
+
+    def _negated(self, node: Node) -> Value:
+        scalar = self._scalar(node)
+        if self.is_native(node):
+            return self.build.from_index(self.index(node), scalar, node)
+        operand = self.value_as(node.children[0], scalar)
+        if scalar.is_float:
+            if operand.number is not None:
+                return Value(scalar, -operand.number)
+            return Value(scalar, self.build.compute(arith.NegfOp(self.build.ssa(operand, node)), node))
+        negated = self.build.binary("-", Value(scalar, 0), operand, node)
+        assert negated is not None
+        return negated
+
+    def _inverted(self, truth: Value, node: Node) -> Value:
+        if truth.number is not None:
+            return Value(BOOL, int(not truth.number))
+        inverted = self.build.binary("^", truth, Value(BOOL, 1), node)
+        assert inverted is not None
+        return inverted
+
+    def _binary(self, node: Node) -> Value:
+        operator = node.operator
+        if operator in ("&&", "||"):
+            return self._logical(node)
+        if operator in COMPARISONS:
+            return self._comparison(node)
+        if operator not in _ARITHMETIC:
+            raise unsupported(node)
+        scalar = self._scalar(node)
+        if self.is_native(node):
+            return self.build.from_index(self.index(node), scalar, node)
+        # Lists, not generators: generators that nest as deep as the source does use up C's stack.
+        left, right = [self.value_as(child, scalar) for child in self._operands(node)]
+        result = self.build.binary(operator, left, right, node)
+        assert result is not None  # clang refuses the operators that a type does not have
+        return result
+
+    def _operands(self, node: Node) -> Sequence[Node]:
+        for child in node.children:
+            self._scalar(child)
+        return node.children
+
+    def _comparison(self, node: Node) -> Value:
+        operator = node.operator
+        assert operator is not None
+        left, right = self._operands(node)
+        scalar = common(self._scalar(left), self._scalar(right))
+        if scalar.is_integer and self._any_native(left, right):
+            first, second = self.index(left), self.index(right)
+            return Value(BOOL, self.build.compare_indices(operator, first, second, scalar.signed, node))
+        values = self.value_as(left, scalar), self.value_as(right, scalar)
+        return Value(BOOL, self.build.compare(operator, *values, node))
+
+    def _logical(self, node: Node) -> Value:
+        """`&&` and `||`: the right operand is evaluated only where the left one does not decide."""
+        left, right = self._operands(node)
+        both = node.operator == "&&"
+        first = self._truth(left)
+        if first.number is not None:
+            return self._truth(right) if bool(first.number) == both else Value(BOOL, int(not both))
+        if c_effects.is_cheap_and_safe(right):
+            second = self._truth(right)
+            if second.number is not None:
+                return first if bool(second.number) == both else second
+            result = self.build.binary("&" if both else "|", first, second, node)
+            assert result is not None
+            return result
+
+        def evaluate() -> Sequence[SSAValue]:
+            return [self.build.ssa(self._truth(right), right)]
+
+        def decided() -> Sequence[SSAValue]:
+            return [self.build.constant(int(not both), BOOL.ir, node)]
+
+        arms = (evaluate, decided) if both else (decided, evaluate)
+        return Value(BOOL, self.build.branch(first, *arms, [BOOL.ir], node)[0])
+
+    def _choice(self, node: Node) -> Value:
+        """`condition ? a : b`: only one of `a` and `b` is evaluated."""
+        scalar = self._scalar(node)
+        condition, then, otherwise = node.children
+        truth = self._truth(condition)
+        if truth.number is not None:
+            return self.value_as(then if truth.number else otherwise, scalar)
+
+        def arm(chosen: Node):
+            return lambda: [self.build.ssa(self.value_as(chosen, scalar), chosen)]
+
+        return Value(scalar, self.build.branch(truth, arm(then), arm(otherwise), [scalar.ir], node)[0])
+
+    # Memory.
+
+    def place(self, node: Node) -> Place:
+        """The place that the expression `node` names: a variable in memory, or an element with all its subscripts."""
+        inner = node.stripped
+        subscripts: list[Node | None] = []
+        while inner.kind == "ARRAY_SUBSCRIPT_EXPR" or (inner.kind == "UNARY_OPERATOR" and inner.operator == "*"):
+            array = c_effects.pointer_operand(inner)
+            others = [child for child in inner.children if child is not array]
+            subscripts.append(others[0] if others else None)
+            inner = array.stripped
+        declaration = c_effects.variable(inner)
+        if declaration is None:
+            raise self._no_place(inner)
+        binding = self.bindings.get(declaration)
+        match binding:
+            case Slot() if not subscripts:
+                return Place(binding.type, binding.memory)
+            case Array() if len(subscripts) == binding.type.rank:
+                indices = [
+                    self.build.index_ssa(0 if subscript is None else self.index(subscript), node)
+                    for subscript in reversed(subscripts)
+                ]
+                return Place(binding.type.element, binding.memory, indices)
+            case Array():
+                raise node.error(
+                    f"a part of the array '{inner.spelling}' is used as a value: {len(subscripts)} of "
+                    f"{binding.type.rank} subscripts are given",
+                    "give all its subscripts",
+                )
+            case _:
+                raise self._no_place(inner)
+
+    def _no_place(self, inner: Node) -> Exception:
+        declaration = inner.declaration if inner.kind == "DECL_REF_EXPR" else None
+        if declaration is not None and declaration.kind == "VAR_DECL" and declaration.is_global:
+            return inner.error(
+                f"the global variable '{inner.spelling}' can change between calls, which is not supported",
+                "pass it as a parameter, or declare it 'static const' with a constant value",
+            )
+        if inner.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") or c_effects.is_assignment(inner):
+            return inner.error("arithmetic on a pointer is not supported", "give all subscripts: 'x[i]', 'A[i][j]'")
+        return pointer_value(inner) if inner.type.kind == "POINTER" else unsupported(inner)
+
+    def load(self, place: Place, node: Node) -> Value:
+        """What `place` holds."""
+        return Value(place.type, self.build.compute(memref.LoadOp.get(place.memory, place.indices), node))
+
+    # Indices.
+
+    def index(self, node: Node) -> Index:
+        """The value of the integer expression `node` as an `index`, with its arithmetic done in `index`."""
+        if (known := integer(node)) is not None:
+            return wrapped(known, LONG)
+        scalar = self._scalar(node)
+        if node.kind == "PAREN_EXPR" or (node.kind in _CASTS and self._keeps_index(node)):
+            return self.index(node.children[-1])
+        if node.kind == "DECL_REF_EXPR" and isinstance(fixed := self._binding(node), Fixed):
+            return self._fixed_index(fixed, node)
+        if node.kind == "BINARY_OPERATOR" and node.operator in _INDEX_ARITHMETIC and scalar != UNSIGNED:
+            left, right = [self.index(child) for child in node.children]
+            return self.build.index_binary(node.operator, left, right, scalar.signed, node)
+        if node.kind == "UNARY_OPERATOR" and node.operator == "-" and scalar != UNSIGNED:
+            return self.build.index_binary("-", 0, self.index(node.children[0]), scalar.signed, node)
+        return self.build.index_of(self.value_as(node, scalar), node)
+
+    def _binding(self, node: Node) -> Binding | None:
+        return None if node.declaration is None else self.bindings.get(node.declaration)
+
+    def _keeps_index(self, cast: Node) -> bool:
+        """Whether a conversion leaves the value, as a 64-bit index, what it was."""
+        source, to = scalar_of(cast.children[-1].type), scalar_of(cast.type)
+        if source is None or to is None or source.is_float or source is BOOL:
+            return False
+        return to == source or (to.is_integer and to.width == 64)
+
+    def _fixed_index(self, fixed: Fixed, node: Node) -> Index:
+        if fixed.index is None:
+            assert fixed.value is not None
+            declaration = node.declaration
+            assert declaration is not None
+            if fixed.value.number is not None or fixed.type in (BOOL, UNSIGNED):
+                # These take more than one operation, which stand where they are used.
+                return self.build.index_of(fixed.value, node)
+            cast = self.build.index_cast(fixed.value, declaration)
+            ssa = self.build.ssa(fixed.value, declaration)
+            fixed.index = self.build.after(ssa, cast, declaration, declaration.spelling)
+        return fixed.index
+
+    def _any_native(self, *nodes: Node) -> bool:
+        """Whether all of `nodes` are at home in `index`, and one of them is not just a constant or a fixed value."""
+        kinds = [self._native_kind(node) for node in nodes]
+        return any(kinds) and all(kind is not None for kind in kinds)
+
+    def is_native(self, node: Node) -> bool:
+        """Whether the integer expression `node` is computed from loop counters, constants and fixed values alone."""
+        return self._native_kind(node) is True
+
+    def _native_kind(self, node: Node) -> bool | None:
+        """True where `node` is computed from loop counters in `index`; False where it might as well be; else None."""
+        if node not in self._native_kinds:
+            self._native_kinds[node] = self._find_native_kind(node)
+        return self._native_kinds[node]
+
+    def _find_native_kind(self, node: Node) -> bool | None:
+        scalar = scalar_of(node.type)
+        if scalar is None or not scalar.is_integer:
+            return None
+        if node.kind == "PAREN_EXPR" or (node.kind in _CASTS and node.children and self._keeps_index(node)):
+            return self._native_kind(node.children[-1])
+        if node.kind == "DECL_REF_EXPR" and isinstance(fixed := self._binding(node), Fixed):
+            return fixed.native or (False if fixed.type not in (BOOL, UNSIGNED) else None)
+        if integer(node) is not None:
+            return False
+        if scalar == UNSIGNED:
+            return None
+        if node.kind == "BINARY_OPERATOR" and node.operator in _INDEX_ARITHMETIC:
+            left, right = [self._native_kind(child) for child in node.children]
+            return None if left is None or right is None else left or right
+        if node.kind == "UNARY_OPERATOR" and node.operator == "-":
+            return self._native_kind(node.children[0])
+        return None
+
+    def is_nonnegative(self, node: Node) -> bool:
+        """Whether the integer expression `node` is certainly not negative."""
+        if (known := integer(node)) is not None:
+            return known >= 0
+        inner = node.stripped
+        scalar = scalar_of(inner.type)
+        if scalar is not None and scalar.is_integer and not scalar.signed:
+            return True
+        if inner.kind == "DECL_REF_EXPR" and isinstance(fixed := self._binding(inner), Fixed):
+            return fixed.nonnegative
+        if inner.kind == "BINARY_OPERATOR" and inner.operator in ("+", "*", "/"):
+            left, right = [self.is_nonnegative(child) for child in inner.children]
+            return left and right
+        return False
+
+    # Calls.
+
+    def _call_value(self, node: Node) -> Value:
+        result = self.call(node)
+        if result is None:
+            raise node.error(f"'{node.spelling}' returns no value to use here", "call it in a statement of its own")
+        return result
+
+    def call(self, node: Node) -> Value | None:
+        """The call `node`; its value, or None if the function returns none."""
+        function = c_effects.callee(node)
+        if function is None:
+            raise node.error(
+                "a call through a pointer is not supported: which function runs is not known", "call a function by name"
+            )
+        if (signature := self.signatures.get(function)) is not None:
+            return self._call_of_file(node, function, signature)
+        if (constant := node.constant) is not None:
+            return Value(self._scalar(node), constant)
+        if function.spelling.startswith("__builtin_is"):
+            return self._classified(node, function.spelling)
+        if function.is_in_shipped_header:
+            return self._call_of_library(node, function)
+        raise node.error(
+            f"'{function.spelling}' is declared but not defined in this file: it cannot be differentiated",
+            "define it in this file",
+        )
+
+    def _call_of_library(self, node: Node, function: Node) -> Value:
+        operands = [
+            self.build.ssa(self.value_as(argument, self._scalar(argument)), argument)
+            for argument in c_effects.arguments(node)
+        ]
+        op = math_operation(function.spelling, operands)
+        if op is None:
+            raise node.error(f"'{function.spelling}' is not supported here", "call it in a statement of its own")
+        return Value(self._scalar(node), self.build.compute(op, node))
+
+    def _classified(self, node: Node, name: str) -> Value:
+        """`isnan`, `isinf` and `isfinite`."""
+        (argument,) = c_effects.arguments(node)
+        scalar = self._scalar(argument)
+        operand = self.value_as(argument, scalar if scalar.is_float else DOUBLE)
+        if name == "__builtin_isnan":
+            return Value(BOOL, self.build.compare("!=", operand, operand, node))
+        operator = {"__builtin_isinf": "==", "__builtin_isfinite": "<"}.get(name)
+        if operator is None:
+            raise unsupported(node)
+        size = Value(operand.type, self.build.compute(math.AbsFOp(self.build.ssa(operand, node)), node))
+        return Value(BOOL, self.build.compare(operator, size, Value(operand.type, float("inf")), node))
+
+    def _call_of_file(self, node: Node, function: Node, signature: Signature) -> Value | None:
+        operands: list[SSAValue] = []
+        for argument, parameter in zip(c_effects.arguments(node), signature.parameters, strict=True):
+            if isinstance(parameter.type, Scalar):
+                self._scalar(argument)
+                operands.append(self.build.ssa(self.value_as(argument, parameter.type), argument))
+            else:
+                operands.append(self._array_argument(argument, parameter.type, parameter.name))
+        results = [] if signature.result is None else [signature.result.ir]
+        op = self.build.add(func.CallOp(function.spelling, operands, results), node)
+        return None if signature.result is None else Value(signature.result, op.results[0])
+
+    def _array_argument(self, node: Node, wanted: ArrayType, name: str) -> SSAValue:
+        inner = node.stripped
+        declaration = c_effects.variable(inner)
+        array = None if declaration is None else self.bindings.get(declaration)
+        if not isinstance(array, Array):
+            if inner.kind == "DECL_REF_EXPR" and declaration is not None and declaration.is_global:
+                raise self._no_place(inner)
+            raise node.error(
+                f"the argument for the array '{name}' is not the name of an array, which is not supported",
+                "pass a whole array by its name, and what selects the part as further arguments",
+            )
+        if array.type.element != wanted.element or array.type.rank != wanted.rank:
+            raise node.error(
+                f"'{inner.spelling}' does not have the shape of the array '{name}'", "declare both with the same type"
+            )
+        if array.type.ir == wanted.ir:
+            return array.memory
+        return self.build.compute(memref.CastOp.get(array.memory, wanted.ir), node, inner.spelling)
+
+    # Order.
+
+    def check_order(self, expression: Node) -> None:
+        """Refuse a full expression whose value depends on an order of evaluation that C leaves open."""
+        if (conflict := c_effects.order_conflict(expression)) is not None:
+            call, array = conflict
+            raise call.error(
+                f"'{call.spelling}' may change '{array.spelling}', which the same expression uses: C leaves open which "
+                "comes first",
+                "make the call a statement of its own",
+            )

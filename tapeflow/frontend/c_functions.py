@@ -1,0 +1,115 @@
+"""Functions: a C function's definition in, a `func.func` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, SSAValue
+
+from tapeflow.frontend.c_arrays import declare_array, is_constant_table
+from tapeflow.frontend.c_builder import IRBuilder, Value
+from tapeflow.frontend.c_effects import body, changes, variable
+from tapeflow.frontend.c_expressions import Array, Expressions, Fixed
+from tapeflow.frontend.c_loops import counters, counters_used_after
+from tapeflow.frontend.c_signatures import Parameter, Signature, is_array, returned
+from tapeflow.frontend.c_statements import Statements
+from tapeflow.frontend.c_types import Scalar
+from tapeflow.frontend.clang_tree import Node
+
+
+def import_function(function: Node, signatures: Mapping[Node, Signature]) -> func.FuncOp:
+    """The IR of a function that is defined.
+
+    Args:
+        function: its definition.
+        signatures: of all functions of the file, itself among them.
+
+    Raises:
+        TapeflowError: at the first thing in it that the frontend does not take.
+    """
+    signature = signatures[function]
+    op = _declare(function, signature)
+    entry = op.body.block
+    build = IRBuilder(entry)
+    statements_of = body(function)
+    private = counters(statements_of) - counters_used_after(statements_of)
+    changed = frozenset(change.variable for change in changes(statements_of)) - private
+    expressions = Expressions(build, signatures)
+    statements = Statements(build, expressions, changed, private)
+    for parameter, argument in zip(signature.parameters, entry.args, strict=True):
+        _bind(parameter, argument, statements)
+    for table in _constant_tables(statements_of):
+        expressions.bindings[table] = declare_array(table, expressions)
+    end = returned(function)
+    for statement in statements_of.children:
+        if statement is not end:
+            statements.statement(statement)
+    build.add(func.ReturnOp(*_returned_values(function, end, signature, expressions)), end or function)
+    return op
+
+
+def _declare(function: Node, signature: Signature) -> func.FuncOp:
+    results = [] if signature.result is None else [signature.result.ir]
+    op = func.FuncOp(
+        function.spelling,
+        ([parameter.ir for parameter in signature.parameters], results),
+        visibility="private" if function.storage_class == "STATIC" else None,
+        arg_attrs=ArrayAttr([_attributes(parameter) for parameter in signature.parameters]),
+        res_attrs=ArrayAttr([_result_attributes(function)]) if results else None,
+    )
+    op.location = function.location
+    for parameter, argument in zip(signature.parameters, op.body.block.args, strict=True):
+        argument.location = parameter.declaration.named_location(parameter.name)
+        argument.name_hint = parameter.name
+    return op
+
+
+def _attributes(parameter: Parameter) -> DictionaryAttr:
+    attributes: dict[str, Attribute] = {"tapeflow.name": StringAttr(parameter.name)}
+    if not isinstance(parameter.type, Scalar):
+        attributes["tapeflow.extents"] = ArrayAttr([StringAttr(extent) for extent in parameter.extents])
+        if parameter.type.const:
+            attributes["tapeflow.const"] = UnitAttr()
+    return DictionaryAttr(attributes)
+
+
+def _result_attributes(function: Node) -> DictionaryAttr:
+    """The name of what is returned: a variable's, or `return`."""
+    end = returned(function)
+    named = variable(end.children[0]) if end is not None and end.children else None
+    return DictionaryAttr({"tapeflow.name": StringAttr("return" if named is None else named.spelling)})
+
+
+def _bind(parameter: Parameter, argument: SSAValue, statements: Statements) -> None:
+    """Let the expressions know a parameter."""
+    declaration, bindings = parameter.declaration, statements.expressions.bindings
+    if not isinstance(parameter.type, Scalar):
+        bindings[declaration] = Array(parameter.type, argument)
+    elif declaration in statements.assigned:
+        bindings[declaration] = slot = statements.slot(declaration, parameter.type)
+        statements.build.add(memref.StoreOp.get(argument, slot.memory, []), declaration, parameter.name)
+    else:
+        nonnegative = parameter.type.is_integer and not parameter.type.signed
+        bindings[declaration] = Fixed(parameter.type, Value(parameter.type, argument), nonnegative=nonnegative)
+
+
+def _constant_tables(statements_of: Node) -> list[Node]:
+    """The global arrays of constants that the function uses, in order of first use."""
+    used = dict.fromkeys(named for node in statements_of.walk() if (named := variable(node)) is not None)
+    return [named for named in used if named.is_global and is_array(named.type) and is_constant_table(named)]
+
+
+def _returned_values(
+    function: Node, end: Node | None, signature: Signature, expressions: Expressions
+) -> list[SSAValue]:
+    if signature.result is None:
+        return []
+    if end is None:
+        raise function.error(
+            f"the last statement of '{function.spelling}' is no 'return'", "end the function with 'return e;'"
+        )
+    value = end.children[0]
+    expressions.check_order(value)
+    return [expressions.build.ssa(expressions.value_as(value, signature.result), value)]

@@ -1,0 +1,69 @@
+"""The functions of <math.h> and <stdlib.h> that have an operation in the IR, one row a function.
+
+The `f`-suffixed versions for float share the rows: the operation takes its type from its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Operation, SSAValue
+
+_UNARY: dict[str, type[math.FloatingPointLikeUnaryMathOperation]] = {
+    "acos": math.AcosOp,
+    "acosh": math.AcoshOp,
+    "asin": math.AsinOp,
+    "asinh": math.AsinhOp,
+    "atan": math.AtanOp,
+    "atanh": math.AtanhOp,
+    "cbrt": math.CbrtOp,
+    "ceil": math.CeilOp,
+    "cos": math.CosOp,
+    "cosh": math.CoshOp,
+    "erf": math.ErfOp,
+    "exp": math.ExpOp,
+    "exp2": math.Exp2Op,
+    "expm1": math.ExpM1Op,
+    "fabs": math.AbsFOp,
+    "floor": math.FloorOp,
+    "log": math.LogOp,
+    "log10": math.Log10Op,
+    "log1p": math.Log1pOp,
+    "log2": math.Log2Op,
+    "round": math.RoundOp,
+    "sin": math.SinOp,
+    "sinh": math.SinhOp,
+    "sqrt": math.SqrtOp,
+    "tan": math.TanOp,
+    "tanh": math.TanhOp,
+    "trunc": math.TruncOp,
+}
+
+_BINARY: dict[str, type[math.FloatingPointLikeBinaryMathOperation] | type[arith.FloatingPointLikeBinaryOperation]] = {
+    "atan2": math.Atan2Op,
+    "copysign": math.CopySignOp,
+    # C's fmax and fmin return the other operand where one is NaN; maximumf and minimumf would return NaN.
+    "fmax": arith.MaxnumfOp,
+    "fmin": arith.MinnumfOp,
+    "pow": math.PowFOp,
+}
+
+_INTEGER = frozenset({"abs", "labs", "llabs"})
+
+
+def math_operation(name: str, operands: Sequence[SSAValue]) -> Operation | None:
+    """The operation that the C function `name` is, on operands of its parameters' types; None if it is none."""
+    base = name if name in _UNARY or name in _BINARY or name == "fma" else name.removesuffix("f")
+    if base in _UNARY and len(operands) == 1:
+        return _UNARY[base](operands[0])
+    if base in _BINARY and len(operands) == 2:
+        left, right = operands
+        return _BINARY[base](left, right)
+    if base == "fma" and len(operands) == 3:
+        left, right, addend = operands
+        return math.FmaOp(left, right, addend)
+    if name in _INTEGER and len(operands) == 1 and isinstance(operands[0].type, IntegerType):
+        return math.AbsIOp(operands[0])
+    return None

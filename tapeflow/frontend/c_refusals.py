@@ -1,0 +1,116 @@
+"""What the frontend says of C that it does not take: the construct, the reason and what to do, one row a construct."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tapeflow.errors import TapeflowError
+from tapeflow.frontend.c_types import SUPPORTED_SCALARS
+from tapeflow.frontend.clang_tree import Node
+
+
+class _Refusal(NamedTuple):
+    """The message, and the help below it."""
+
+    message: str
+    hint: str | None = None
+
+
+_COUNTED = "write it as a counted loop: 'for (int i = start; i < bound; i++)'"
+_BRANCHES = "write the branches with 'if' and 'else'"
+_SUBSCRIPT = "name the array and give all its subscripts: 'A[i][j]'"
+_SEPARATE = "make it a statement of its own, before or after this one"
+
+_COMPLEX = _Refusal("complex numbers are not supported", "keep real and imaginary parts in two variables")
+
+_BY_KIND = {
+    "WHILE_STMT": _Refusal("'while' is not supported: the number of iterations is not known on entry", _COUNTED),
+    "DO_STMT": _Refusal("'do' is not supported: the number of iterations is not known on entry", _COUNTED),
+    "GOTO_STMT": _Refusal("'goto' is not supported: control must be structured", "use 'if', 'else' and 'for'"),
+    "INDIRECT_GOTO_STMT": _Refusal("'goto' is not supported: control must be structured", "use 'if', 'else' and 'for'"),
+    "LABEL_STMT": _Refusal("labels are not supported: control must be structured", "use 'if', 'else' and 'for'"),
+    "BREAK_STMT": _Refusal(
+        "'break' is not supported: the number of iterations must be known on entry",
+        "compute the bound before the loop, or guard the rest of the body with 'if'",
+    ),
+    "CONTINUE_STMT": _Refusal("'continue' is not supported", "put the rest of the body under 'if' instead"),
+    "SWITCH_STMT": _Refusal("'switch' is not supported", _BRANCHES),
+    "CASE_STMT": _Refusal("'switch' is not supported", _BRANCHES),
+    "DEFAULT_STMT": _Refusal("'switch' is not supported", _BRANCHES),
+    "RETURN_STMT": _Refusal(
+        "'return' before the end of the function is not supported",
+        "set a variable in the branches, and return it in the function's last statement",
+    ),
+    "ASM_STMT": _Refusal("inline assembly is not supported", "write it in C"),
+    "MS_ASM_STMT": _Refusal("inline assembly is not supported", "write it in C"),
+    "STRING_LITERAL": _Refusal("strings are not supported", "keep to numbers and arrays of numbers"),
+    "MEMBER_REF_EXPR": _Refusal("members of structs are not supported", "pass each member as a parameter of its own"),
+    "COMPOUND_LITERAL_EXPR": _Refusal("compound literals are not supported", "declare a local array or variable"),
+    "INIT_LIST_EXPR": _Refusal("braces are only supported round the initial values of an array", "leave them out"),
+    "StmtExpr": _Refusal("statement expressions are a GNU extension and not supported", "use statements"),
+    "ADDR_LABEL_EXPR": _Refusal("addresses of labels are a GNU extension and not supported"),
+    "GENERIC_SELECTION_EXPR": _Refusal("_Generic is not supported", "write the expression for the type at hand"),
+    "IMAGINARY_LITERAL": _Refusal(
+        "complex numbers are not supported", "keep real and imaginary parts in two variables"
+    ),
+    "CXX_UNARY_EXPR": _Refusal("'sizeof' of what is only known at run time is not supported", "write out the number"),
+    "UNEXPOSED_EXPR": _Refusal("this expression is an extension of C and not supported", "write it in standard C"),
+}
+
+_BY_OPERATOR = {
+    "&": _Refusal("the address of a variable or element is not supported: the pointer could escape", _SUBSCRIPT),
+    "__real": _COMPLEX,
+    "__imag": _COMPLEX,
+    ",": _Refusal("a comma between expressions is only supported in the parts of a 'for'", "use two statements"),
+}
+
+_CHANGE_AS_VALUE = _Refusal("an assignment inside another expression is not supported", _SEPARATE)
+_STEP_AS_VALUE = _Refusal("'++' and '--' inside another expression are not supported", _SEPARATE)
+
+
+def unsupported(node: Node) -> TapeflowError:
+    """The refusal of the statement or expression `node`, which the frontend has no rule for."""
+    operator = node.operator
+    if node.kind == "UNARY_OPERATOR" and operator in ("x++", "x--", "++x", "--x"):
+        row = _STEP_AS_VALUE
+    elif operator == "=" or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
+        row = _CHANGE_AS_VALUE
+    elif (node.kind == "UNARY_OPERATOR" and operator in _BY_OPERATOR) or operator == ",":
+        row = _BY_OPERATOR[operator]
+    elif node.kind in _BY_KIND:
+        row = _BY_KIND[node.kind]
+    else:
+        row = _Refusal(f"this construct is not supported ({node.kind.lower().replace('_', ' ')})")
+    return node.error(*row)
+
+
+def pointer_value(node: Node) -> TapeflowError:
+    """The refusal of an expression that is a pointer, where a number is wanted."""
+    return node.error(
+        f"a value of type '{node.type.spelling}' is not supported here: a pointer could escape",
+        _SUBSCRIPT,
+    )
+
+
+def unsupported_type(node: Node, what: str) -> TapeflowError:
+    """The refusal of a declaration or expression for its type."""
+    kind = node.type.kind
+    if kind == "POINTER" and node.type.element.kind in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
+        return node.error(
+            f"{what} is a pointer to a function, which is not supported: which function runs is not known",
+            "call a function by its name",
+        )
+    if kind == "POINTER":
+        return node.error(
+            f"{what} is a pointer of type '{node.type.spelling}', which is not supported: a pointer could escape",
+            "use the array itself by its name, with all its subscripts",
+        )
+    if kind in ("RECORD", "ENUM"):
+        return node.error(
+            f"{what} has type '{node.type.spelling}', which is not supported",
+            "use a variable for each member" if kind == "RECORD" else "use an int",
+        )
+    return node.error(
+        f"{what} has type '{node.type.spelling}', which is not supported",
+        f"the types are {SUPPORTED_SCALARS}, and arrays of them",
+    )

@@ -1,0 +1,176 @@
+"""Functions as their callers see them: names, types and extents of the parameters, and what is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute
+
+from tapeflow.frontend.c_constants import integer
+from tapeflow.frontend.c_effects import body, parameters, variable
+from tapeflow.frontend.c_refusals import unsupported_type
+from tapeflow.frontend.c_types import SUPPORTED_SCALARS, ArrayType, Scalar, scalar_of
+from tapeflow.frontend.clang_tree import Node, SourceType
+
+UNKNOWN = ""
+"""The extent, in `tapeflow.extents`, of an outermost dimension whose size the source does not say."""
+
+_ARRAYS = frozenset({"CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY"})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes:
+        declaration: in the function's definition.
+        name: as in the source.
+        type: a scalar, or an array for what C passes as a pointer.
+        extents: of an array, one a dimension: a parameter's name, a decimal constant, or `UNKNOWN`.
+    """
+
+    declaration: Node
+    name: str
+    type: Scalar | ArrayType
+    extents: tuple[str, ...] = ()
+
+    @property
+    def ir(self) -> Attribute:
+        """Its type in the IR."""
+        return self.type.ir
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function's parameters and result (None for `void`)."""
+
+    parameters: tuple[Parameter, ...]
+    result: Scalar | None
+
+
+def is_array(source_type: SourceType) -> bool:
+    """Whether `source_type` is an array, as a variable or parameter declares it."""
+    return source_type.kind in _ARRAYS
+
+
+def signature(function: Node) -> Signature:
+    """The signature of a function that is defined.
+
+    Raises:
+        TapeflowError: at a parameter that the frontend does not take, or at the function for its result.
+    """
+    if function.type.is_variadic:
+        raise function.error(
+            f"'{function.spelling}' takes a variable number of arguments, which is not supported",
+            "declare each parameter",
+        )
+    result_type = function.type.result
+    result = scalar_of(result_type)
+    if result is None and result_type.kind != "VOID":
+        raise function.error(
+            f"'{function.spelling}' returns a value of type '{result_type.spelling}', which is not supported",
+            "return a number, or write the result into an array parameter",
+        )
+    return Signature(tuple(_parameter(declared) for declared in parameters(function)), result)
+
+
+def _parameter(declaration: Node) -> Parameter:
+    name = declaration.spelling
+    if not name:
+        raise declaration.error("a parameter without a name is not supported", "give it a name")
+    what = f"the parameter '{name}'"
+    _refuse_volatile(declaration, declaration.type)
+    if (scalar := scalar_of(declaration.type)) is not None:
+        return Parameter(declaration, name, scalar)
+    if declaration.type.kind == "POINTER":
+        levels, innermost = array_levels(declaration.type.element)
+        levels = (None, *levels)
+    elif is_array(declaration.type):
+        levels, innermost = array_levels(declaration.type)
+    else:
+        raise unsupported_type(declaration, what)
+    element = scalar_of(innermost)
+    if element is None:
+        if innermost.kind == "POINTER":
+            raise declaration.error(
+                f"{what} is a pointer to pointers, which is not supported",
+                f"pass one array with its extents: 'int n, int m, double {name}[n][m]'",
+            )
+        if innermost.kind in ("VOID", "RECORD", "FUNCTIONPROTO", "FUNCTIONNOPROTO"):
+            raise unsupported_type(declaration, what)
+        raise declaration.error(
+            f"{what} has elements of type '{innermost.spelling}', which is not supported",
+            f"the types are {SUPPORTED_SCALARS}",
+        )
+    _refuse_volatile(declaration, innermost)
+    sizes = match_sizes(declaration, levels, tuple(child for child in declaration.children if child.kind != "TYPE_REF"))
+    extents = tuple(_extent(declaration, size, depth) for depth, size in enumerate(sizes))
+    fixed = tuple(int(extent) if extent.isdecimal() else None for extent in extents)
+    return Parameter(declaration, name, ArrayType(element, fixed, innermost.is_const), extents)
+
+
+def _refuse_volatile(declaration: Node, source_type: SourceType) -> None:
+    if source_type.is_volatile:
+        raise declaration.error(f"'{declaration.spelling}' is volatile, which is not supported", "leave 'volatile' out")
+
+
+def array_levels(source_type: SourceType) -> tuple[tuple[int | None, ...], SourceType]:
+    """The extents of an array type, outermost first (None where the type alone does not say), and what it holds."""
+    levels: list[int | None] = []
+    while is_array(source_type):
+        levels.append(source_type.extent if source_type.kind == "CONSTANTARRAY" else None)
+        source_type = source_type.element
+    return tuple(levels), source_type
+
+
+def match_sizes(
+    declaration: Node, levels: Sequence[int | None], written: Sequence[Node]
+) -> tuple[int | Node | None, ...]:
+    """The size of each dimension: a number, the expression that the source writes, or None where it writes nothing.
+
+    Args:
+        declaration: of the array.
+        levels: the extents that the type knows, outermost first.
+        written: the sizes that the source writes; clang gives the innermost first.
+    """
+    if all(level is not None for level in levels):
+        return tuple(levels)
+    inner_first = list(written)
+    sizes: list[int | Node | None] = []
+    unsized = len(levels) - len(inner_first)
+    if unsized not in (0, 1) or (unsized == 1 and levels[0] is not None):
+        raise declaration.error(
+            f"the extents of '{declaration.spelling}' are hidden in a typedef", "write the array's extents here"
+        )
+    if unsized:
+        sizes.append(None)
+    for level, size in zip(levels[unsized:], reversed(inner_first), strict=True):
+        known = integer(size) if level is None else level
+        if known is not None and known < 0:
+            raise size.error(f"this extent of '{declaration.spelling}' is {known}", "an extent cannot be negative")
+        sizes.append(size if known is None else known)
+    return tuple(sizes)
+
+
+def _extent(declaration: Node, size: int | Node | None, depth: int) -> str:
+    if size is None:
+        return UNKNOWN
+    if isinstance(size, int):
+        return str(size)
+    named = variable(size)
+    if named is not None and named.kind == "PARM_DECL":
+        return named.spelling
+    if depth == 0:
+        # The outermost extent takes no part in addressing: C does not look at it either.
+        return UNKNOWN
+    raise size.error(
+        f"this extent of '{declaration.spelling}' is an expression, which is not supported",
+        "add a parameter for it, before the array, and use its name here",
+    )
+
+
+def returned(function: Node) -> Node | None:
+    """The `return` that ends the function, None if its last statement is another."""
+    statements = body(function).children
+    return statements[-1] if statements and statements[-1].kind == "RETURN_STMT" else None

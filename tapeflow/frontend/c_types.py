@@ -1,0 +1,170 @@
+"""C's arithmetic types, the conversions between them, and their types in the IR."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    MemRefType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+
+from tapeflow.frontend.clang_tree import SourceType
+
+Number: TypeAlias = int | float
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An arithmetic type.
+
+    Attributes:
+        name: as C writes it.
+        ir: its type in the IR; signedness is in the operations there.
+        rank: of two operands, the one of higher rank decides the type that they are converted to.
+        signed: whether an integer is signed.
+    """
+
+    name: str
+    ir: IntegerType | Float32Type | Float64Type
+    rank: int
+    signed: bool = True
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return not isinstance(self.ir, IntegerType)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer type; `bool` is one."""
+        return isinstance(self.ir, IntegerType)
+
+    @property
+    def integer(self) -> IntegerType:
+        """The type in the IR of an integer type."""
+        assert isinstance(self.ir, IntegerType)
+        return self.ir
+
+    @property
+    def float(self) -> Float32Type | Float64Type:
+        """The type in the IR of a floating-point type."""
+        assert not isinstance(self.ir, IntegerType)
+        return self.ir
+
+    @property
+    def width(self) -> int:
+        """Its size in bits."""
+        return self.ir.bitwidth
+
+    @property
+    def bytes(self) -> int:
+        """Its `sizeof`."""
+        return max(self.width, 8) // 8
+
+
+BOOL = Scalar("bool", i1, 0, signed=False)
+INT = Scalar("int", i32, 1)
+UNSIGNED = Scalar("unsigned", i32, 2, signed=False)
+LONG = Scalar("long", i64, 3)
+UNSIGNED_LONG = Scalar("unsigned long", i64, 4, signed=False)
+FLOAT = Scalar("float", f32, 5)
+DOUBLE = Scalar("double", f64, 6)
+
+_SCALARS = {
+    "BOOL": BOOL,
+    "INT": INT,
+    "UINT": UNSIGNED,
+    "LONG": LONG,
+    "ULONG": UNSIGNED_LONG,
+    "LONGLONG": LONG,
+    "ULONGLONG": UNSIGNED_LONG,
+    "FLOAT": FLOAT,
+    "DOUBLE": DOUBLE,
+}
+
+SUPPORTED_SCALARS = "double, float, int, unsigned, long, size_t, ptrdiff_t and bool"
+
+
+def scalar_of(source_type: SourceType) -> Scalar | None:
+    """The arithmetic type that `source_type` is, None if it is none that we know."""
+    return _SCALARS.get(source_type.kind)
+
+
+def promoted(scalar: Scalar) -> Scalar:
+    """`scalar` after C's integer promotions."""
+    return INT if scalar is BOOL else scalar
+
+
+def common(left: Scalar, right: Scalar) -> Scalar:
+    """The type that C's usual arithmetic conversions bring two operands to."""
+    # int < unsigned < long < unsigned long < float < double: with 64-bit long each holds, or outranks, the ones below.
+    return max(promoted(left), promoted(right), key=lambda scalar: scalar.rank)
+
+
+def wrapped(number: int, scalar: Scalar) -> int:
+    """`number` modulo two to the width, in the range of the integer type `scalar`."""
+    low = number & ((1 << scalar.width) - 1)
+    return low - (1 << scalar.width) if scalar.signed and low >> (scalar.width - 1) else low
+
+
+def rounded(number: float, scalar: Scalar) -> float:
+    """`number` rounded to the floating-point type `scalar`."""
+    if scalar is DOUBLE or not math.isfinite(number):
+        return number
+    try:
+        return struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def convert_number(number: Number, to: Scalar) -> Number | None:
+    """`number` converted to `to` as C does; None where C leaves the result undefined."""
+    if to is BOOL:
+        return int(number != 0)
+    if to.is_float:
+        # Python rounds an int to the nearest double; to float that must be one rounding, not two.
+        if isinstance(number, int) and to is FLOAT and abs(number) > 1 << 53:
+            return None
+        return rounded(float(number), to)
+    if isinstance(number, int):
+        return wrapped(number, to)
+    if not math.isfinite(number) or wrapped(math.trunc(number), to) != math.trunc(number):
+        return None
+    return math.trunc(number)
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array, or what a parameter points at.
+
+    Attributes:
+        element: the type of its elements.
+        extents: one a dimension: a number, or None where it is only known at run time.
+        const: whether it may not be written through this name.
+    """
+
+    element: Scalar
+    extents: tuple[int | None, ...]
+    const: bool = False
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.extents)
+
+    @property
+    def ir(self) -> MemRefType:
+        """Its type in the IR."""
+        return MemRefType(self.element.ir, [DYNAMIC_INDEX if extent is None else extent for extent in self.extents])
