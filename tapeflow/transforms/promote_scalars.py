@@ -142,7 +142,8 @@ class _Promotion:
     def _branch(self, op: scf.IfOp) -> None:
         assigned = list(self._stored[op])
         if assigned and not op.false_region.blocks:
-            op.false_region.add_block(Block([scf.YieldOp()]))
+            op.false_region.add_block(otherwise := Block())
+            LocatedBuilder(InsertPoint.at_end(otherwise), place=place_of(op)).insert(scf.YieldOp())
         before = {variable: self._values[variable] for variable in assigned}
         for block in _blocks(op):
             self._values |= before
