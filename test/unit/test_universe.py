@@ -17,7 +17,7 @@ from tapeflow.universe import TAPEFLOW_UNIVERSE
 OTHER_OPTIONS: dict[str, dict[str, object]] = {
     "ad-prepare": {},
     "ad-differentiate": {},
-    "tape-plan": {},
+    "tape-plan": {"recompute": "cheap"},
     "tape-form-regions": {"layout": "soa"},
     "spad-form-layers": {"bytes": 4096, "buffers": 3},
     "stream-form-fifos": {},
