@@ -84,7 +84,8 @@ def _flows_of_loop(loop: scf.ForOp) -> Iterator[_Edge]:
             argument = loop.body.block.args[1 + k]
             for source in (loop.iter_args[k], yielded[k]):
                 yield _Edge(source, argument, loop)
-                yield _Edge(source, result, loop)
+            # What the last iteration hands on, or of no iteration the initial value: active even if no body reads it.
+            yield _Edge(argument, result, loop)
 
 
 def _flows_of_branch(branch: scf.IfOp) -> Iterator[_Edge]:

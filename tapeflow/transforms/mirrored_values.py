@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -112,6 +113,9 @@ class MirroredValues:
         return self._values
 
     def _read(self, value: SSAValue) -> SSAValue:
+        """`value`, or the forward value that it is a placeholder for, as it is had in the reverse sweep."""
+        if isinstance(value.owner, UnrealizedConversionCastOp):
+            value = value.owner.inputs[0]
         return self._values.get(value, value)
 
     def _at_start(self, mirror: Block, origin: SSAValue) -> LocatedBuilder:
@@ -133,13 +137,14 @@ class MirroredValues:
         assert isinstance(loop, scf.ForOp) and isinstance(mirrored, scf.ForOp)
         name = source_name(variable)
         lower, step = self._read(loop.lb), self._read(loop.step)
-        upper = mirrored.ub if constant_integer(lower) == 0 else self._read(loop.ub)
+        trips = self._read(mirrored.ub)
+        upper = trips if constant_integer(lower) == 0 else self._read(loop.ub)
         build = self._at_start(mirror, variable)
         behind, one = mirror.args[0], self._constants.index(1)
         if constant_integer(step) == 1:
             last = self._before_loop(mirrored, arith.SubiOp(upper, one))
         else:
-            span = arith.SubiOp(mirrored.ub, one)
+            span = arith.SubiOp(trips, one)
             span = arith.MuliOp(self._before_loop(mirrored, span), step)
             last = arith.AddiOp(lower, self._before_loop(mirrored, span))
             last = self._before_loop(mirrored, last)
