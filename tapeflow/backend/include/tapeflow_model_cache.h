@@ -15,7 +15,7 @@ TF_HOT uint32_t tf_m_owner(uint64_t address)
 }
 
 /* Returns the cycle at which the memory has taken the line. */
-static TF_COLD uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
+static TF_SLOW uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
 {
     const uint64_t address = (key >> 1) * TF_LINE_BYTES;
     if (tf_m_owner(address) == TF_OF_TAPE) {
@@ -43,7 +43,7 @@ static inline uint32_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t 
 
 /* Fetch the line of `address` from schedule time `at` on; returns the cycle at which it is there, which is not before
  * the memory has taken the `victim`, if there is one to write back. */
-static TF_COLD uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
+static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
 {
     uint64_t t = at + tf_m_stalled(m, at);
     const uint32_t mshr = tf_m_take_mshr(m, at, &t);
@@ -68,7 +68,7 @@ TF_HOT void tf_m_count_miss(struct tf_model *m, uint64_t address, bool write)
 }
 
 /* An access that is not a plain hit on the most recent way: another way, a line on its way, or a miss. */
-static TF_COLD void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack)
+static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack)
 {
     uint64_t ready;
 #if TF_CACHE_LEVELS > 0
@@ -88,7 +88,7 @@ static TF_COLD void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
         line.ready = tf_m_fetch_line(m, at, address, set[way].key);
     }
     if (write) line.key |= 1u;
-    for (; way > 0; way--) set[way] = set[way - 1];
+    memmove(set + 1, set, way * sizeof *set);
     set[0] = line;
     ready = line.ready;
 #else

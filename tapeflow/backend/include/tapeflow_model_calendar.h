@@ -11,7 +11,7 @@
 #define TF_CALENDAR_SLOTS (64u * TF_CALENDAR_WORDS)
 
 /* Move the window so that `slot` lies in its last word. What falls out is past. */
-static TF_COLD void tf_m_calendar_advance(tf_calendar *calendar, uint64_t slot)
+static TF_SLOW void tf_m_calendar_advance(tf_calendar *calendar, uint64_t slot)
 {
     const uint64_t first = (slot & ~(uint64_t)63) + 64 - TF_CALENDAR_SLOTS;
     if (first - calendar->first >= TF_CALENDAR_SLOTS) {
@@ -49,6 +49,18 @@ static inline void tf_m_calendar_mark(tf_calendar *calendar, uint64_t slot, uint
     }
 }
 
+/* The number of the highest bit set in `bits`, which is not 0. */
+static inline uint64_t tf_m_highest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return 63u - (uint64_t)__builtin_clzll(bits);
+#else
+    uint64_t bit = 0;
+    while ((bits >>= 1) != 0) bit++;
+    return bit;
+#endif
+}
+
 /* The first run of `length` (at most 32) free slots at or after `slot`. */
 static inline uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, uint64_t length)
 {
@@ -57,7 +69,8 @@ static inline uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, 
     for (;;) {
         const uint64_t taken = tf_m_calendar_look(calendar, slot);
         uint64_t skip = 0;
-        while (skip + length <= 64 && (taken >> skip & wanted) != 0) skip++;
+        uint64_t in_the_way;
+        while (skip + length <= 64 && (in_the_way = taken >> skip & wanted) != 0) skip += tf_m_highest_bit(in_the_way) + 1;
         if (skip + length <= 64) return slot + skip;
         slot += skip;
     }

@@ -26,7 +26,7 @@ TF_HOT void tf_m_count_stall(struct tf_model *m, uint64_t cycles, uint32_t cause
 }
 
 /* Make the first `n` waits part of the past. */
-static TF_COLD void tf_m_settle_first(struct tf_model *m, uint32_t n)
+static TF_SLOW void tf_m_settle_first(struct tf_model *m, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
         tf_m_count_stall(m, m->waits[k].need - m->stalled, m->waits[k].cause);
@@ -37,7 +37,7 @@ static TF_COLD void tf_m_settle_first(struct tf_model *m, uint32_t n)
 }
 
 /* Waits that lie at or before the start of the iteration at hand can no longer change. */
-static TF_COLD void tf_m_settle(struct tf_model *m)
+static TF_SLOW void tf_m_settle(struct tf_model *m)
 {
     uint32_t n = 0;
     while (n < m->waiting && m->waits[n].at <= m->tau) n++;
@@ -53,7 +53,7 @@ TF_HOT uint64_t tf_m_stalled(const struct tf_model *m, uint64_t at)
 }
 
 /* At schedule time `at` the datapath cannot go on before cycle `until`. */
-static TF_COLD void tf_m_wait(struct tf_model *m, uint64_t at, uint64_t until, uint32_t cause)
+static TF_SLOW void tf_m_wait(struct tf_model *m, uint64_t at, uint64_t until, uint32_t cause)
 {
     if (until <= at || until - at <= tf_m_stalled(m, at)) return;
     const uint64_t need = until - at;

@@ -141,7 +141,7 @@ static inline uint64_t tf_m_dram_write(struct tf_model *m, uint64_t t, uint64_t 
 }
 
 /* Send out all queued writes, those of one row together, from clock `t` on. */
-static TF_COLD void tf_m_drain_writes(struct tf_model *m, uint64_t t)
+static TF_SLOW void tf_m_drain_writes(struct tf_model *m, uint64_t t)
 {
     if (!m->writing) { /* the bus turns; nothing fits any more into the run of writes before */
         tf_m_calendar_mark(&m->bus, m->writes_from, m->writes_until - m->writes_from);
@@ -166,7 +166,7 @@ static TF_COLD void tf_m_drain_writes(struct tf_model *m, uint64_t t)
 }
 
 /* One burst at cycle `t`; returns the cycle at which it is done: data there, or write taken by the queue. */
-static TF_COLD uint64_t tf_m_dram(struct tf_model *m, uint64_t t, uint64_t address, bool write)
+static TF_SLOW uint64_t tf_m_dram(struct tf_model *m, uint64_t t, uint64_t address, bool write)
 {
     const uint64_t clock = tf_m_to_dram_clock(t) + TF_DRAM_CONTROLLER_CK;
 #if TF_DRAM_BANKED

@@ -95,7 +95,7 @@ static TF_COLD bool tf_m_home_grow(tf_tape *tf, tf_home *home)
 }
 
 /* Where item `item` lies; false when it lies nowhere. */
-static TF_COLD bool tf_m_home_find(const tf_home *home, uint64_t item, unsigned char **bytes, uint64_t *address)
+static TF_SLOW bool tf_m_home_find(const tf_home *home, uint64_t item, unsigned char **bytes, uint64_t *address)
 {
     uint32_t chunk = 0;
     uint64_t start = 0;
@@ -128,7 +128,7 @@ typedef struct {
     tf_home home;
 } tf_region;
 
-static TF_COLD void tf_m_region_turn(tf_region *region, uint32_t chunk, bool at_end)
+static TF_SLOW void tf_m_region_turn(tf_region *region, uint32_t chunk, bool at_end)
 {
     const uint64_t bytes = (region->home.first << chunk) * region->home.item_bytes;
     region->chunk = chunk;
@@ -154,7 +154,7 @@ static TF_COLD void tf_m_region_open_growing(tf_region *region, size_t record)
     region->chunk = 0;
 }
 
-static TF_COLD bool tf_m_region_next(tf_tape *tf, tf_region *region)
+static TF_SLOW bool tf_m_region_next(tf_tape *tf, tf_region *region)
 {
     const uint32_t next = region->low == NULL ? 0 : region->chunk + 1;
     if (next >= region->home.chunks && !tf_m_home_grow(tf, &region->home)) return false;
@@ -162,7 +162,7 @@ static TF_COLD bool tf_m_region_next(tf_tape *tf, tf_region *region)
     return true;
 }
 
-static TF_COLD bool tf_m_region_previous(tf_tape *tf, tf_region *region)
+static TF_SLOW bool tf_m_region_previous(tf_tape *tf, tf_region *region)
 {
     if (region->low == NULL || region->chunk == 0) {
         tf_m_fail(tf, "tape: a record was replayed that was never recorded");

@@ -38,7 +38,7 @@ typedef struct {
 } tf_stream;
 
 /* Move one tile by DMA from cycle `t` on; returns the cycle at which the transfer has ended. */
-static TF_COLD uint64_t tf_m_dma(struct tf_model *m, uint64_t t, uint64_t address, uint64_t bytes, bool write)
+static TF_SLOW uint64_t tf_m_dma(struct tf_model *m, uint64_t t, uint64_t address, uint64_t bytes, bool write)
 {
     const uint64_t first = address / TF_DRAM_BURST_BYTES;
     const uint64_t last = (address + bytes - 1) / TF_DRAM_BURST_BYTES;
@@ -118,7 +118,7 @@ static inline uint64_t tf_m_stream_at(const struct tf_model *m, const tf_stream 
 }
 
 /* Start a transfer of `tile`; the datapath is held while it writes the descriptor. */
-static TF_COLD uint64_t tf_m_stream_transfer(tf_tape *tf, tf_stream *stream, uint64_t tile, bool write)
+static TF_SLOW uint64_t tf_m_stream_transfer(tf_tape *tf, tf_stream *stream, uint64_t tile, bool write)
 {
     struct tf_model *m = tf_m(tf);
     const uint64_t at = tf_m_stream_at(m, stream);
@@ -141,7 +141,7 @@ static TF_COLD uint64_t tf_m_stream_transfer(tf_tape *tf, tf_stream *stream, uin
     return ended;
 }
 
-static TF_COLD void tf_m_stream_wait(tf_tape *tf, tf_stream *stream, uint64_t until)
+static TF_SLOW void tf_m_stream_wait(tf_tape *tf, tf_stream *stream, uint64_t until)
 {
     struct tf_model *m = tf_m(tf);
     m->count.dma_waits++;
@@ -149,7 +149,7 @@ static TF_COLD void tf_m_stream_wait(tf_tape *tf, tf_stream *stream, uint64_t un
 }
 
 /* Make `tile` current: empty, or as full as it was when it left. */
-static TF_COLD void tf_m_stream_turn(tf_stream *stream, uint64_t tile, bool full)
+static TF_SLOW void tf_m_stream_turn(tf_stream *stream, uint64_t tile, bool full)
 {
     stream->tile = tile;
     stream->low = stream->bytes + (tile % stream->copies) * stream->tile_bytes;
@@ -158,7 +158,7 @@ static TF_COLD void tf_m_stream_turn(tf_stream *stream, uint64_t tile, bool full
 }
 
 /* Start to drain the current, full tile, and turn to the next, whose buffer may still be busy. */
-static TF_COLD tf_buffer *tf_m_stream_out(tf_tape *tf, tf_stream *stream)
+static TF_SLOW tf_buffer *tf_m_stream_out(tf_tape *tf, tf_stream *stream)
 {
     tf_buffer *buffer = &stream->buffers[stream->tile % stream->copies];
     if (stream->top != stream->high) tf_m_fail(tf, "stream: a tile was pushed before it was full");
@@ -173,7 +173,7 @@ static TF_COLD tf_buffer *tf_m_stream_out(tf_tape *tf, tf_stream *stream)
 }
 
 /* The buffer of the tile just made current may be written from now on. */
-static TF_COLD void tf_m_stream_free(tf_stream *stream, tf_buffer *buffer)
+static TF_SLOW void tf_m_stream_free(tf_stream *stream, tf_buffer *buffer)
 {
     buffer->tile = stream->tile;
     buffer->holds = true;
@@ -182,7 +182,7 @@ static TF_COLD void tf_m_stream_free(tf_stream *stream, tf_buffer *buffer)
 }
 
 /* Turn to the tile below, which must be on chip or on its way. */
-static TF_COLD void tf_m_stream_below(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_stream_below(tf_tape *tf, tf_stream *stream)
 {
     if (stream->top != stream->low) tf_m_fail(tf, "stream: a tile was popped before the one above was used up");
     if (stream->tile == 0) {
@@ -200,7 +200,7 @@ static TF_COLD void tf_m_stream_below(tf_tape *tf, tf_stream *stream)
 }
 
 /* Start to fetch `tile` into its buffer. */
-static TF_COLD void tf_m_stream_fetch(tf_tape *tf, tf_stream *stream, uint64_t tile)
+static TF_SLOW void tf_m_stream_fetch(tf_tape *tf, tf_stream *stream, uint64_t tile)
 {
     tf_buffer *buffer = &stream->buffers[tile % stream->copies];
     buffer->ready = tf_m_stream_transfer(tf, stream, tile, false);
@@ -212,7 +212,7 @@ static TF_COLD void tf_m_stream_fetch(tf_tape *tf, tf_stream *stream, uint64_t t
 }
 
 /* Stage streams: drain the current tile while the next fills. */
-static TF_COLD void tf_m_stream_push(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_stream_push(tf_tape *tf, tf_stream *stream)
 {
     tf_buffer *buffer = tf_m_stream_out(tf, stream);
     tf_m_stream_wait(tf, stream, buffer->ready);
@@ -220,7 +220,7 @@ static TF_COLD void tf_m_stream_push(tf_tape *tf, tf_stream *stream)
 }
 
 /* Stage streams: the current tile is used up; fetch into its buffer what will be needed there next. */
-static TF_COLD void tf_m_stream_prefetch(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_stream_prefetch(tf_tape *tf, tf_stream *stream)
 {
     if (stream->top != stream->low) {
         tf_m_fail(tf, "stream: a buffer was fetched into before it was used up");
@@ -231,21 +231,21 @@ static TF_COLD void tf_m_stream_prefetch(tf_tape *tf, tf_stream *stream)
 }
 
 /* Stage streams: turn to the tile below, and wait for it if it is on its way. */
-static TF_COLD void tf_m_stream_pop(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_stream_pop(tf_tape *tf, tf_stream *stream)
 {
     tf_m_stream_below(tf, stream);
     tf_m_stream_wait(tf, stream, stream->buffers[stream->tile % stream->copies].ready);
 }
 
 /* Stage layers: drain the current tile; TF_DMA_WAIT follows before anything is written. */
-static TF_COLD void tf_m_dma_out(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_dma_out(tf_tape *tf, tf_stream *stream)
 {
     tf_buffer *buffer = tf_m_stream_out(tf, stream);
     tf_m_stream_free(stream, buffer);
 }
 
 /* Stage layers: turn to the tile below, and fetch it unless it is still on chip. */
-static TF_COLD void tf_m_dma_in(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_dma_in(tf_tape *tf, tf_stream *stream)
 {
     if (stream->tile > 0 && stream->top == stream->low) {
         tf_buffer *used_up = &stream->buffers[stream->tile % stream->copies];
@@ -256,7 +256,7 @@ static TF_COLD void tf_m_dma_in(tf_tape *tf, tf_stream *stream)
     tf_m_stream_below(tf, stream);
 }
 
-static TF_COLD void tf_m_dma_wait(tf_tape *tf, tf_stream *stream)
+static TF_SLOW void tf_m_dma_wait(tf_tape *tf, tf_stream *stream)
 {
     tf_m_stream_wait(tf, stream, stream->ended);
 }

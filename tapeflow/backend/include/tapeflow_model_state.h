@@ -34,11 +34,13 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
 #include TF_SCHEDULE
 
 #if defined(__GNUC__)
-#define TF_COLD __attribute__((noinline, cold, unused))
+#define TF_COLD __attribute__((noinline, cold, unused)) /* once a call, or never */
+#define TF_SLOW __attribute__((noinline, unused))       /* a miss, a tile */
 #define TF_HOT static inline __attribute__((always_inline, unused))
 #define TF_LIKELY(x) __builtin_expect(!!(x), 1)
 #else
 #define TF_COLD
+#define TF_SLOW
 #define TF_HOT static inline
 #define TF_LIKELY(x) (x)
 #endif

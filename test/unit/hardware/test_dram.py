@@ -15,7 +15,9 @@ from .machine import COMPILER, Machine
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
 REQUESTS = 40_000
-PATTERNS = ("stream write_stream copy copy_blocked s256 s4k s8k s64k 4str 16str random lat_random lat_stream").split()
+LATENCY = ("lat_random", "lat_stream")
+STRIDES = {"s256": 256, "s4k": 4096, "s8k": 8192, "s64k": 65536}
+PATTERNS = ("stream", "write_stream", "copy", "copy_blocked", *STRIDES, "4str", "16str", "random", *LATENCY)
 PARTS = {"DDR4-2400": 64, "LPDDR4-2400": 128}
 
 # A clock of 2 GHz, so that rounding to whole cycles does not hide what DRAM does.
@@ -43,8 +45,8 @@ def requests(pattern: str, size: int) -> tuple[np.ndarray, np.ndarray]:
         case "copy_blocked":
             block, within = k // 32, k % 32
             return (block // 2 * 32 + within) * size + block % 2 * far, block % 2 == 1
-        case "s256" | "s4k" | "s8k" | "s64k":
-            return k * {"s256": 256, "s4k": 4096, "s8k": 8192, "s64k": 65536}[pattern], never
+        case _ if pattern in STRIDES:
+            return k * STRIDES[pattern], never
         case "4str" | "16str":
             streams = int(pattern.removesuffix("str"))
             return k // streams * size + k % streams * ((1 << 26) + 8192), never
@@ -63,7 +65,7 @@ def hardware(part: str, **dram: object) -> Hardware:
 def test_nanoseconds_a_request_are_within_a_fifth_of_dramsim3(part: str, pattern: str):
     addresses, writes = requests(pattern, PARTS[part])
     with Machine(hardware(part)) as model:
-        cycles = model.dram(addresses, writes, 1 if pattern.startswith("lat_") else 32)
+        cycles = model.dram(addresses, writes, 1 if pattern in LATENCY else 32)
     nanoseconds = cycles / CLOCK_GHZ / REQUESTS
     assert nanoseconds == pytest.approx(golden(part, pattern), rel=0.2)
 

@@ -1,0 +1,165 @@
+"""Machines: presets, files, changes, and what is wrong with a wrong one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from tapeflow.errors import TapeflowError
+from tapeflow.hardware import (
+    Cache,
+    Dma,
+    Dram,
+    EnergyTables,
+    FunctionalUnits,
+    Hardware,
+    Pipeline,
+    Scratchpad,
+)
+from tapeflow.hardware.machine import machine_constants
+from tapeflow.options import Options
+
+PARTS: tuple[type[BaseModel], ...] = (
+    Hardware,
+    Cache,
+    Scratchpad,
+    Dma,
+    Dram,
+    FunctionalUnits,
+    EnergyTables,
+    Pipeline,
+)
+
+
+@pytest.mark.parametrize("name", Hardware.presets())
+def test_every_preset_is_a_machine_with_a_pipeline(name: str):
+    machine = Hardware.preset(name)
+    assert machine.name == name and machine.description.endswith(".")
+    options = Options.model_validate(machine.pipeline.model_dump())
+    assert options.stream == (machine.scratchpad is not None)
+    constants = machine_constants(machine)
+    assert all(f"#define {macro} {value}\n" in machine.machine_header() for macro, value in constants.items())
+
+
+def test_presets_that_are_compared_differ_in_sram_only():
+    ours = Hardware.preset("stream-1k")
+    assert ours.differences(Hardware.preset("cache-32k")) == ["SRAM bytes: 2048 against 32768"]
+    assert ours.differences(Hardware.preset("cache-2k")) == []
+    assert ours.differences(Hardware.preset("cache-2k-aos")) == []
+    assert Hardware.preset("stream-4k").differences(Hardware.preset("cache-8k")) == []
+
+
+def test_differences_name_units_dram_and_requests():
+    ours = Hardware.preset("stream-1k")
+    other = ours.with_(units={"fp_mul": 4}, dram={"part": "HBM2"}, cache={"mshrs": 32})
+    assert ours.differences(other) == [
+        "outstanding requests: 16 against 40",
+        "units.fp_mul: 2 against 4",
+        "dram.part: DDR4-2400 against HBM2",
+    ]
+
+
+def test_with_changes_fields_of_parts_and_removes_parts():
+    machine = Hardware.preset("stream-1k")
+    changed = machine.with_(name="mine", cache={"mshrs": 4}, clock_ghz=0.5)
+    assert changed.cache and changed.cache.mshrs == 4 and changed.cache.ways == 2
+    assert (changed.name, changed.clock_ghz) == ("mine", 0.5)
+    assert machine.with_(cache=None).cache is None
+    assert machine.with_(cache=Cache(size_bytes=2048, ways=2)).sram_bytes == 3072
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"cache": {"size_bytes": 3000}}, "cache: the cache's size_bytes is 3000, which is not a power of two"),
+    ({"cache": {"ways": 3}}, "cache: 3 ways do not divide the 16 lines of a cache of 1024 bytes"),
+    ({"cache": {"size_bytes": 32}}, "cache: a cache of 32 bytes holds no line of 64"),
+    ({"cache": {"mshrs": 0}}, "cache.mshrs: Input should be greater than or equal to 1"),
+    ({"cache": {"associativity": 2}}, "cache.associativity: Extra inputs are not permitted"),
+    ({"scratchpad": {"size_bytes": 1000}}, "the scratchpad's size_bytes is 1000, which is not a power of two"),
+    ({"pipeline": {"spad_bytes": 4096}}, "the pipeline's tiles need 4096 bytes of scratchpad, the machine has 1024"),
+    ({"scratchpad": None}, "the pipeline's tiles need 1024 bytes of scratchpad, the machine has 0"),
+    ({"dram": {"part": "DDR9"}}, "dram: dram-timing.csv has no part 'DDR9'; it has: DDR4-2400, HBM2, LPDDR4-2400"),
+    (
+        {"units": {"latency": {"fp_add": 1}}},
+        "units: latency: functional-units.csv has no op 'fp_add'; it has: fp_add32",
+    ),
+    ({"units": {"latency": {"fp_add64": 0}}}, "units: latency: fp_add64 takes 0 cycles, fewer than one"),
+    ({"array_skew_bytes": 100}, "array_skew_bytes is 100, not a multiple of 64"),
+    (
+        {"cache": {"size_bytes": 4096, "ways": 8}},
+        "sram-cacti7.csv has c8w_par8, 0.045 um, itrs-lop, 360 K from 8 to 2048 KiB, not 4 KiB; another number of ways",
+    ),
+    (
+        {"cache": {"size_bytes": 32768, "access": "sequential", "hit_cycles": 1}},
+        "an access of the cache takes 1.47 ns, longer than 1 cycles at 1 GHz",
+    ),
+    ({"energy": {"node_um": 0.007}}, "sram-cacti7.csv has no array c2w_par8, 0.007 um, itrs-lop, 360 K"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
+def test_wrong_machines_say_what_is_wrong(changes: dict[str, Any], message: str):
+    with pytest.raises(TapeflowError) as error:
+        Hardware.preset("stream-1k").with_(**changes)
+    assert message in str(error.value)
+    assert str(error.value).startswith("error: stream-1k: ")
+
+
+def test_all_wrong_fields_are_named_at_once():
+    with pytest.raises(TapeflowError, match=r"clock_ghz: .*; cache\.ways: "):
+        Hardware.preset("stream-1k").with_(cache={"ways": 0}, clock_ghz=0)
+
+
+def test_the_constructor_raises_pydantics_own_error():
+    with pytest.raises(ValidationError, match="not a power of two"):
+        Cache(size_bytes=1000)
+
+
+def test_unknown_preset_lists_those_there_are():
+    with pytest.raises(TapeflowError, match="no hardware preset 'cache-64k'") as error:
+        Hardware.preset("cache-64k")
+    assert "cache-32k" in str(error.value) and "stream-1k" in str(error.value)
+
+
+def test_files(tmp_path: Path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("cache: {size_bytes: 2048, ways: 2}\n")
+    assert Hardware.from_yaml(file).name == "mine"
+    for text, message in {
+        "cache: {size_bytes: 100}": "mine.yaml: cache: the cache's size_bytes is 100",
+        "just text": "describes no machine, only text",
+        "cache: [": "is not YAML",
+    }.items():
+        file.write_text(text)
+        with pytest.raises(TapeflowError, match=message):
+            Hardware.from_yaml(file)
+    with pytest.raises(TapeflowError, match="cannot read the hardware file"):
+        Hardware.from_yaml(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_field_says_what_it_is(part: type[BaseModel]):
+    for name, field in part.model_fields.items():
+        assert field.description, f"{part.__name__}.{name} has no documentation"
+
+
+def test_every_field_is_in_the_manual():
+    manual = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
+    for part in PARTS:
+        for name in part.model_fields:
+            assert f"`{name}`" in manual, f"docs/hardware.md does not mention {part.__name__}.{name}"
+    for name in Hardware.presets():
+        assert f"`{name}`" in manual
+
+
+def test_latencies_scale_with_the_clock_and_round_up():
+    machine = Hardware.preset("cache-32k")
+    assert (machine.latency("fp_add64"), machine.latency("fp_div64"), machine.interval("fp_div64")) == (5, 16, 16)
+    slow = machine.with_(clock_ghz=0.3)
+    assert (slow.latency("fp_add64"), slow.latency("fp_div64"), slow.interval("fp_add64")) == (2, 5, 1)
+    artifact = Hardware.preset("artifact-2024")
+    assert (artifact.latency("fp_add64"), artifact.latency("fp_mul64"), artifact.latency("int_add32")) == (5, 4, 1)
+    with pytest.raises(TapeflowError, match="no op 'fp_tan'"):
+        machine.latency("fp_tan")
