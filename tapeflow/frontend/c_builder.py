@@ -277,6 +277,8 @@ class IRBuilder:
             folded = fold_binary(operator, left, right, LONG)
             if folded is not None:
                 return folded
+        if operator in ("+", "-") and isinstance(right, int) and right < 0:
+            operator, right = "-" if operator == "+" else "+", -right
         if right == 0 and operator in ("+", "-"):
             return left
         if left == 0 and operator == "+":

@@ -156,7 +156,8 @@ class Expressions:
             raise unsupported(node)
         to = self._scalar(node)
         operand = node.children[-1]
-        self._scalar(operand)
+        if self._scalar(operand) == to:
+            return self.value(operand)
         if self.is_native(node):
             return self.build.from_index(self.index(node), to, node)
         return self.value_as(operand, to)

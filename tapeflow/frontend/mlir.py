@@ -88,5 +88,7 @@ def _located(error: VerifyException, module: ModuleOp, name: str) -> TapeflowErr
             op.verify(verify_nested_ops=False)
         except VerifyException as own:
             reason = " ".join(str(own).split())
-            return TapeflowError(f"'{op.name}' does not verify: {reason}", location=source_position(op.location) or name)
+            return TapeflowError(
+                f"'{op.name}' does not verify: {reason}", location=source_position(op.location) or name
+            )
     return TapeflowError(str(error), location=name)

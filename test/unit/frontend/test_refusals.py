@@ -1,0 +1,1062 @@
+"""What the frontend refuses: each construct with its place and the exact message."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tapeflow.errors import TapeflowError
+from tapeflow.frontend.c import DEEPEST_SOURCE, import_c
+from tapeflow.frontend.c_builder import DEEPEST_NESTING
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A C text with a function `f`, and where and why it is refused."""
+
+    name: str
+    text: str
+    position: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+STATEMENTS = [
+    Refused(
+        "while",
+        "double f(double a) {\n  while (a > 1) a /= 2;\n  return a;\n}",
+        "2:3",
+        "'while' is not supported: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "do",
+        "double f(double a) {\n  do a /= 2; while (a > 1);\n  return a;\n}",
+        "2:3",
+        "'do' is not supported: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "goto",
+        "double f(double a) {\nagain:\n  a /= 2;\n  if (a > 1) goto again;\n  return a;\n}",
+        "2:1",
+        "labels are not supported: control must be structured",
+    ),
+    Refused(
+        "gotoonly",
+        "double f(double a) {\n  if (a > 1) goto end;\n  a = 2;\nend:\n  return a;\n}",
+        "2:14",
+        "'goto' is not supported: control must be structured",
+    ),
+    Refused(
+        "break",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    if (s > 3) break;\n"
+        "    s += i;\n  }\n  return s;\n}",
+        "4:16",
+        "'break' is not supported: the number of iterations must be known on entry",
+    ),
+    Refused(
+        "continue",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    if (i == 3) continue;\n"
+        "    s += i;\n  }\n  return s;\n}",
+        "4:17",
+        "'continue' is not supported",
+    ),
+    Refused(
+        "switch",
+        "double f(int n) {\n  double s = 0;\n  switch (n) { case 1: s = 2; break; default: s = 3; }\n"
+        "  return s;\n}",
+        "3:3",
+        "'switch' is not supported",
+    ),
+    Refused(
+        "early",
+        "double f(double a) {\n  if (a > 0) return a;\n  return -a;\n}",
+        "2:14",
+        "'return' before the end of the function is not supported",
+    ),
+    Refused(
+        "early_else",
+        "double f(double a) {\n  if (a > 0)\n    return a;\n  else\n    return -a;\n}",
+        "3:5",
+        "'return' before the end of the function is not supported",
+    ),
+    Refused(
+        "return_in_loop",
+        "double f(int n) {\n  for (int i = 0; i < n; i++) return i;\n  return 0;\n}",
+        "2:31",
+        "'return' before the end of the function is not supported",
+    ),
+    Refused(
+        "void_early",
+        "void f(double *x) {\n  if (x[0] > 0) return;\n  x[0] = 1;\n}",
+        "2:17",
+        "'return' before the end of the function is not supported",
+    ),
+]  # fmt: skip
+
+TYPES = [
+    Refused(
+        "struct_param",
+        "struct p { double x; };\ndouble f(struct p a) { return 1; }",
+        "2:19",
+        "the parameter 'a' has type 'struct p', which is not supported",
+    ),
+    Refused(
+        "struct_local",
+        "double f(double a) {\n  struct { double x; } p;\n  p.x = a;\n  return p.x;\n}",
+        "2:24",
+        "'p' has type 'struct (unnamed struct at k.c:2:3)', which is not supported",
+    ),
+    Refused(
+        "struct_pointer",
+        "struct p { double x; };\ndouble f(struct p *a) { return a->x; }",
+        "2:20",
+        "the parameter 'a' is a pointer of type 'struct p *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "union",
+        "union u { double x; long y; };\ndouble f(double a) {\n  union u v;\n  v.x = a;\n  return v.x;\n}",
+        "3:11",
+        "'v' has type 'union u', which is not supported",
+    ),
+]  # fmt: skip
+
+POINTERS = [
+    Refused(
+        "ptr_arith",
+        "double f(const double *x) { return *(x + 1); }",
+        "1:38",
+        "arithmetic on a pointer is not supported",
+    ),
+    Refused(
+        "ptr_local",
+        "double f(int n, const double x[n]) {\n  const double *p = x;\n  return p[0];\n}",
+        "2:17",
+        "'p' is a pointer of type 'const double *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "ptr_local2",
+        "double f(int n, double x[n][n]) {\n  double *row = x[1];\n  return row[0];\n}",
+        "2:11",
+        "'row' is a pointer of type 'double *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "ptr_inc",
+        "double f(double *x) {\n  x++;\n  return x[0];\n}",
+        "2:3",
+        "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "ptr_assign",
+        "double f(double *x, double *y) {\n  x = y;\n  return x[0];\n}",
+        "2:3",
+        "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "ptr_deref_inc",
+        "double f(double *x) { return *x++; }",
+        "1:31",
+        "arithmetic on a pointer is not supported",
+    ),
+    Refused(
+        "address",
+        "double f(double a) {\n  double *p = &a;\n  return *p;\n}",
+        "2:11",
+        "'p' is a pointer of type 'double *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "address_arg",
+        "static void g(double *x) { x[0] = 1; }\ndouble f(double a) {\n  g(&a);\n  return a;\n}",
+        "3:5",
+        "the argument for the array 'x' is not the name of an array, which is not supported",
+    ),
+    Refused(
+        "address_elem",
+        "static void g(double *x) { x[0] = 1; }\nvoid f(double *x) {\n  g(&x[1]);\n}",
+        "3:5",
+        "the argument for the array 'x' is not the name of an array, which is not supported",
+    ),
+    Refused(
+        "offset_arg",
+        "static void g(double *x) { x[0] = 1; }\nvoid f(double *x) {\n  g(x + 1);\n}",
+        "3:5",
+        "the argument for the array 'x' is not the name of an array, which is not supported",
+    ),
+    Refused(
+        "row_arg",
+        "static double g(const double *x) { return x[0]; }\ndouble f(int n, const double A[n][n]) {\n"
+        "  return g(A[1]);\n}",
+        "3:12",
+        "the argument for the array 'x' is not the name of an array, which is not supported",
+    ),
+    Refused(
+        "row_value",
+        "double f(int n, double A[n][n]) { return A[1] == A[0]; }",
+        "1:42",
+        "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "ptr_return",
+        "double *f(double *x) { return x; }",
+        "1:9",
+        "'f' returns a value of type 'double *', which is not supported",
+    ),
+    Refused(
+        "ptr_compare",
+        "int f(double *x) {\n  if (x) return 1;\n  return 0;\n}",
+        "2:7",
+        "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "ptr_null",
+        "#include <stddef.h>\ndouble f(double *x) {\n  double s = 0;\n  if (x != NULL) s = x[0];\n"
+        "  return s;\n}",
+        "4:7",
+        "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "ptr_ptr",
+        "double f(double **x) { return x[0][0]; }",
+        "1:19",
+        "the parameter 'x' is a pointer to pointers, which is not supported",
+    ),
+    Refused(
+        "ptr_array",
+        "double f(double *x[3]) { return x[0][0]; }",
+        "1:18",
+        "the parameter 'x' is a pointer to pointers, which is not supported",
+    ),
+    Refused(
+        "func_ptr_param",
+        "double f(double (*g)(double), double a) { return g(a); }",
+        "1:19",
+        "the parameter 'g' is a pointer to a function, which is not supported: which function runs is not known",
+    ),
+    Refused(
+        "func_ptr_local",
+        "#include <math.h>\ndouble f(double a) {\n  double (*g)(double) = sin;\n  return g(a);\n}",
+        "3:12",
+        "'g' is a pointer to a function, which is not supported: which function runs is not known",
+    ),
+]  # fmt: skip
+
+CALLS = [
+    Refused(
+        "unknown_callee",
+        "double g(double x);\ndouble f(double a) { return g(a); }",
+        "2:29",
+        "'g' is declared but not defined in this file: it cannot be differentiated",
+    ),
+]  # fmt: skip
+
+VARIABLES = [
+    Refused(
+        "global",
+        "double total;\nvoid f(double a) { total += a; }",
+        "2:20",
+        "the global variable 'total' is assigned, which is not supported",
+    ),
+    Refused(
+        "global_read",
+        "double scale = 2;\ndouble f(double a) { return a * scale; }",
+        "2:33",
+        "the global variable 'scale' can change between calls, which is not supported",
+    ),
+    Refused(
+        "global_array",
+        "double table[3];\ndouble f(int i) { return table[i]; }",
+        "2:26",
+        "the global variable 'table' can change between calls, which is not supported",
+    ),
+    Refused(
+        "global_array_arg",
+        "double table[3];\nstatic double g(const double *x) { return x[0]; }\n"
+        "double f(int i) { return g(table); }",
+        "3:28",
+        "the global variable 'table' can change between calls, which is not supported",
+    ),
+    Refused(
+        "static_local",
+        "double f(double a) {\n  static double total = 0;\n  total += a;\n  return total;\n}",
+        "2:17",
+        "'total' can change between calls, which is not supported",
+    ),
+    Refused(
+        "extern_local",
+        "double f(double a) {\n  extern double total;\n  return a * total;\n}",
+        "2:17",
+        "'total' can change between calls, which is not supported",
+    ),
+    Refused(
+        "string",
+        "double f(double a) {\n  const char *s = \"x\";\n  return a;\n}",
+        "2:15",
+        "'s' is a pointer of type 'const char *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "char_array",
+        "double f(double a) {\n  char s[2] = \"x\";\n  return a;\n}",
+        "2:8",
+        "'s' has type 'char[2]', which is not supported",
+    ),
+    Refused(
+        "recursion",
+        "double f(int n) {\n  return n > 0 ? f(n - 1) : 1.0;\n}",
+        "2:18",
+        "recursion is not supported: 'f' -> 'f'",
+    ),
+    Refused(
+        "mutual",
+        "double h(int n);\ndouble g(int n) { return h(n - 1); }\ndouble h(int n) { return g(n); }\n"
+        "double f(int n) { return g(n); }",
+        "3:26",
+        "recursion is not supported: 'g' -> 'h' -> 'g'",
+    ),
+]  # fmt: skip
+
+LOOPS = [
+    Refused(
+        "counter_changed",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    s += i;\n"
+        "    if (s > 10) i += 2;\n  }\n  return s;\n}",
+        "5:17",
+        "'i' is changed inside the loop that counts with it",
+    ),
+    Refused(
+        "counter_nested",
+        "double f(int n) {\n  int i;\n  double s = 0;\n  for (i = 0; i < n; i++)\n"
+        "    for (i = 0; i < n; i++)\n      s += i;\n  return s;\n}",
+        "5:10",
+        "'i' is changed inside the loop that counts with it",
+    ),
+    Refused(
+        "bound_changed",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    s += i;\n    n--;\n  }\n"
+        "  return s;\n}",
+        "5:5",
+        "'n' is part of the loop's bound and is changed in the loop",
+    ),
+    Refused(
+        "bound_array_changed",
+        "double f(int *n) {\n  double s = 0;\n  for (int i = 0; i < n[0]; i++)\n    n[0] = 3;\n  return s;\n}",
+        "4:5",
+        "'n' is part of the loop's bound and is changed in the loop",
+    ),
+    Refused(
+        "bound_array_called",
+        "static void g(int *k) { k[0] = 1; }\nvoid f(int *n) {\n  for (int i = 0; i < n[0]; i++)\n"
+        "    g(n);\n}",
+        "4:5",
+        "'n' is part of the loop's bound and is changed in the loop",
+    ),
+    Refused(
+        "step_changed",
+        "double f(int n, int h) {\n  double s = 0;\n  for (int i = 0; i < n; i += h) {\n    s += i;\n"
+        "    h = h + 1;\n  }\n  return s;\n}",
+        "5:5",
+        "'h' is part of the loop's step and is changed in the loop",
+    ),
+    Refused(
+        "bound_of_counter",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n - i; i++) s += i;\n  return s;\n}",
+        "3:23",
+        "the bound of this loop depends on its counter 'i'",
+    ),
+    Refused(
+        "float_counter",
+        "double f(double a) {\n  double s = 0;\n  for (double t = 0; t < 1; t += 0.1) s += t;\n  return s;\n"
+        "}",
+        "3:22",
+        "'t' of type 'double' counts a loop, which is not supported",
+    ),
+    Refused(
+        "float_bound",
+        "double f(double a) {\n  double s = 0;\n  for (int i = 0; i < a; i++) s += i;\n  return s;\n}",
+        "3:23",
+        "the bound of 'i' is not an integer",
+    ),
+    Refused(
+        "times_step",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 1; i < n; i *= 2) s += i;\n  return s;\n}",
+        "3:26",
+        "the step of 'i' is not an addition: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "shift_step",
+        "double f(int n) {\n  double s = 0;\n  for (int i = n; i > 0; i >>= 1) s += i;\n  return s;\n}",
+        "3:26",
+        "the step of 'i' is not an addition: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "zero_step",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i += 0) s += i;\n  return s;\n}",
+        "3:26",
+        "the step of 'i' is zero: the loop does not end",
+    ),
+    Refused(
+        "away",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i--) s += i;\n  return s;\n}",
+        "3:26",
+        "'i' steps away from its bound",
+    ),
+    Refused(
+        "ne_two",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i != n; i += 2) s += i;\n  return s;\n}",
+        "3:27",
+        "'i' is compared with '!=' and steps by 2: it may step over the bound",
+    ),
+    Refused(
+        "ne_runtime",
+        "double f(int n, int h) {\n  double s = 0;\n  for (int i = 0; i != n; i += h) s += i;\n  return s;\n"
+        "}",
+        "3:27",
+        "the direction of the step of 'i' is not known",
+    ),
+    Refused(
+        "down_runtime_add",
+        "double f(int n, int h) {\n  double s = 0;\n  for (int i = n; i > 0; i += h) s += i;\n  return s;\n}",
+        "3:26",
+        "the direction of the step of 'i' is not known",
+    ),
+    Refused(
+        "no_cond",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; ; i++) s += i;\n  return s;\n}",
+        "3:3",
+        "this 'for' has no condition: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "no_step",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n;) { s += i; i++; }\n  return s;\n}",
+        "3:19",
+        "this 'for' has no step: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "forever",
+        "double f(int n) {\n  for (;;) n++;\n  return n;\n}",
+        "2:3",
+        "this 'for' has no condition: the number of iterations is not known on entry",
+    ),
+    Refused(
+        "two_conds",
+        "double f(int n, const double *x) {\n  double s = 0;\n"
+        "  for (int i = 0; i < n && x[i] > 0; i++) s += x[i];\n  return s;\n}",
+        "3:19",
+        "the condition of this 'for' is more than one comparison: the number of iterations is not known on "
+        "entry",
+    ),
+    Refused(
+        "not_counter",
+        "double f(int n) {\n  double s = 0;\n  int k = 0;\n  for (int i = 0; k < n; i++) k += i;\n"
+        "  return s;\n}",
+        "4:19",
+        "neither side of the condition is the variable that the 'for' steps: the number of iterations is not "
+        "known on entry",
+    ),
+    Refused(
+        "cond_not_compare",
+        "double f(int n) {\n  double s = 0;\n  for (int i = n; i; i--) s += i;\n  return s;\n}",
+        "3:19",
+        "the condition of this 'for' does not compare a counter with a bound: the number of iterations is not "
+        "known on entry",
+    ),
+    Refused(
+        "cond_scaled",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 1; i * i < n; i++) s += i;\n  return s;\n}",
+        "3:19",
+        "neither side of the condition is the variable that the 'for' steps: the number of iterations is not "
+        "known on entry",
+    ),
+    Refused(
+        "twice_step",
+        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++, i++) s += i;\n  return s;\n}",
+        "3:31",
+        "the 'for' steps its counter 'i' twice",
+    ),
+    Refused(
+        "step_uses",
+        "double f(int n) {\n  double s = 0;\n  int j = 0;\n  for (int i = 0; i < n; i++, j += i) s += j;\n"
+        "  return s;\n}",
+        "4:31",
+        "the step of this 'for' uses its counter 'i' in another expression",
+    ),
+    Refused(
+        "start_twice",
+        "double f(int n) {\n  double s = 0;\n  int i, j;\n  for (i = 0, j = i; i < n; i++) s += j;\n"
+        "  return s;\n}",
+        "4:15",
+        "the first part of this 'for' uses its counter 'i', or what it is computed from, again",
+    ),
+    Refused(
+        "unsigned_down",
+        "#include <stddef.h>\ndouble f(size_t n) {\n  double s = 0;\n"
+        "  for (size_t i = n; i >= 0; i--) s += i;\n  return s;\n}",
+        "4:27",
+        "the unsigned counter 'i' is always >= 0: the loop does not end",
+    ),
+    Refused(
+        "signed_unsigned",
+        "#include <stddef.h>\ndouble f(int k, size_t n) {\n  double s = 0;\n"
+        "  for (int i = k; i < n; i++) s += i;\n  return s;\n}",
+        "4:23",
+        "the signed counter 'i' is compared with an unsigned bound, and may be negative",
+    ),
+    Refused(
+        "global_counter",
+        "int i;\ndouble f(int n) {\n  double s = 0;\n  for (i = 0; i < n; i++) s += 1;\n  return s;\n}",
+        "4:15",
+        "the global variable 'i' counts a loop",
+    ),
+    Refused(
+        "bool_counter",
+        "#include <stdbool.h>\ndouble f(int n) {\n  double s = 0;\n  for (bool i = 0; i < n; i++) s += 1;\n"
+        "  return s;\n}",
+        "4:20",
+        "'i' of type '_Bool' counts a loop, which is not supported",
+    ),
+]  # fmt: skip
+
+ORDER = [
+    Refused(
+        "inc_value",
+        "double f(double *a, int i) { return a[i++]; }",
+        "1:39",
+        "'++' and '--' inside another expression are not supported",
+    ),
+    Refused(
+        "assign_value",
+        "double f(double a, double b) {\n  if ((a = b) > 0) b = 1;\n  return a;\n}",
+        "2:8",
+        "an assignment inside another expression is not supported",
+    ),
+    Refused(
+        "assign_cond",
+        "double f(int a, int b) {\n  if (a = b) b = 1;\n  return a;\n}",
+        "2:7",
+        "an assignment inside another expression is not supported",
+    ),
+    Refused(
+        "assign_sum",
+        "double f(double a, double b) { double c = 1 + (a = b); return c + a; }",
+        "1:48",
+        "an assignment inside another expression is not supported",
+    ),
+    Refused(
+        "chain_step",
+        "double f(int i) { int k; k = i++; return k + i; }",
+        "1:30",
+        "'++' and '--' inside another expression are not supported",
+    ),
+    Refused(
+        "comma_value",
+        "double f(double a) { double b = (a = 1, a + 2); return b; }",
+        "1:34",
+        "a comma between expressions is only supported in the parts of a 'for'",
+    ),
+    Refused(
+        "compound_in_compound",
+        "double f(double a, double b) { a += b += 2; return a + b; }",
+        "1:37",
+        "an assignment inside another expression is not supported",
+    ),
+    Refused(
+        "call_order",
+        "static double g(double *x) { x[0] += 1; return x[0]; }\ndouble f(double *x) {\n"
+        "  return x[0] + g(x);\n}",
+        "3:17",
+        "'g' may change 'x', which the same expression uses: C leaves open which comes first",
+    ),
+    Refused(
+        "call_order2",
+        "static double g(double *x) { x[0] += 1; return x[0]; }\ndouble f(double *x) {\n"
+        "  return g(x) * g(x);\n}",
+        "3:10",
+        "'g' may change 'x', which the same expression uses: C leaves open which comes first",
+    ),
+    Refused(
+        "call_order3",
+        "static double g(double *x) { x[0] += 1; return x[0]; }\nvoid f(double *x) {\n  x[0] += g(x);\n}",
+        "3:11",
+        "'g' may change 'x', which the same expression uses: C leaves open which comes first",
+    ),
+    Refused(
+        "void_value",
+        "static void g(double *x) { x[0] = 1; }\ndouble f(double *x) { return (g(x), x[0]); }",
+        "2:31",
+        "'g' may change 'x', which the same expression uses: C leaves open which comes first",
+    ),
+]  # fmt: skip
+
+CLANG = [
+    Refused(
+        "syntax",
+        "double f(double a) {\n  return a +;\n}",
+        "2:13",
+        "expected expression",
+    ),
+    Refused(
+        "two_errors",
+        "double f(double a) {\n  b = 1;\n  return c;\n}",
+        "2:3",
+        "use of undeclared identifier 'b'\nk.c:3:10: error: use of undeclared identifier 'c'",
+    ),
+    Refused(
+        "type_error",
+        "double f(double *x, double *y) { return x * y; }",
+        "1:43",
+        "invalid operands to binary expression ('double *' and 'double *')",
+    ),
+    Refused(
+        "assign_const",
+        "void f(const double *x) {\n  x[0] = 1;\n}",
+        "2:8",
+        "read-only variable is not assignable",
+    ),
+    Refused(
+        "discard",
+        "static void g(double *x) { x[0] = 1; }\nvoid f(const double *x) {\n  g(x);\n}",
+        "3:5",
+        "passing 'const double *' to parameter of type 'double *' discards qualifiers",
+    ),
+    Refused(
+        "shape_arg",
+        "static double g(int n, const double A[n][n]) { return A[0][0]; }\n"
+        "double f(int n, const double *x) {\n  return g(n, x);\n}",
+        "3:15",
+        "incompatible pointer types passing 'const double *' to parameter of type 'const double (*)[*]'",
+    ),
+    Refused(
+        "few_args",
+        "static double g(double a, double b) { return a + b; }\ndouble f(double a) { return g(a); }",
+        "2:32",
+        "too few arguments to function call, expected 2, have 1",
+    ),
+    Refused(
+        "no_return",
+        "double f(double a) {\n  a = 1;\n}",
+        "3:1",
+        "non-void function does not return a value",
+    ),
+    Refused(
+        "uninit",
+        "double f(double a) {\n  double b;\n  return a + b;\n}",
+        "3:14",
+        "variable 'b' is uninitialized when used here",
+    ),
+    Refused(
+        "bounds",
+        "double f(double a) {\n  double b[2] = {a, a};\n  return b[2];\n}",
+        "3:10",
+        "array index 2 is past the end of the array (that has type 'double[2]')",
+    ),
+    Refused(
+        "div0",
+        "int f(int a) { return a / 0; }",
+        "1:25",
+        "division by zero is undefined",
+    ),
+    Refused(
+        "unseq",
+        "void f(double *a, int i) { a[i++] = i; }",
+        "1:31",
+        "unsequenced modification and access to 'i'",
+    ),
+    Refused(
+        "chain_index",
+        "void f(double *x, int i) { x[i] = i = 2; }",
+        "1:37",
+        "unsequenced modification and access to 'i'",
+    ),
+    Refused(
+        "implicit_int",
+        "f(double a) { return 1; }",
+        "1:1",
+        "type specifier missing, defaults to 'int'; ISO C99 and later do not support implicit int",
+    ),
+    Refused(
+        "void_arith",
+        "void g(void) {}\ndouble f(double a) { return a + g(); }",
+        "2:31",
+        "invalid operands to binary expression ('double' and 'void')",
+    ),
+    Refused(
+        "return_value_void",
+        "void f(double *x) { return 1; }",
+        "1:21",
+        "void function 'f' should not return a value",
+    ),
+    Refused(
+        "error_directive",
+        "#error stop here\ndouble f(double a) { return a; }",
+        "1:2",
+        "stop here",
+    ),
+    Refused(
+        "dup",
+        "double f(double a) { return a; }\ndouble f(double a) { return a; }",
+        "2:8",
+        "redefinition of 'f'",
+    ),
+    Refused(
+        "vla_order",
+        "double f(double A[n][m], int n, int m) { return A[0][0]; }",
+        "1:19",
+        "use of undeclared identifier 'n'\nk.c:1:22: error: use of undeclared identifier 'm'",
+    ),
+    Refused(
+        "bad_include",
+        "#include \"nothing.h\"\ndouble f(double a) { return a; }",
+        "1:10",
+        "'nothing.h' file not found",
+    ),
+    Refused(
+        "cpp",
+        "template <class T> T f(T a) { return a; }",
+        "1:1",
+        "unknown type name 'template'\nk.c:1:10: error: expected identifier or '('",
+    ),
+    Refused(
+        "undeclared",
+        "double f(double a) { return g(a); }",
+        "1:29",
+        "call to undeclared function 'g'; ISO C99 and later do not support implicit function declarations",
+    ),
+    Refused(
+        "undeclared_lib",
+        "double f(double a) { return sin(a); }",
+        "1:29",
+        "call to undeclared library function 'sin' with type 'double (double)'; ISO C99 and later do not "
+        "support implicit function declarations",
+    ),
+    Refused(
+        "printf",
+        "#include <stdio.h>\nvoid f(double a) { printf(\"%f\", a); }",
+        "1:10",
+        "'stdio.h' file not found",
+    ),
+]  # fmt: skip
+
+REST = [
+    Refused(
+        "extent_expr",
+        "double f(int n, const double A[n][n + 1]) { return A[0][0]; }",
+        "1:35",
+        "this extent of 'A' is an expression, which is not supported",
+    ),
+    Refused(
+        "char",
+        "double f(char c) { return c; }",
+        "1:15",
+        "the parameter 'c' has type 'char', which is not supported",
+    ),
+    Refused(
+        "short",
+        "double f(short c) { return c; }",
+        "1:16",
+        "the parameter 'c' has type 'short', which is not supported",
+    ),
+    Refused(
+        "uint8",
+        "#include <stdint.h>\ndouble f(const uint8_t *x) { return x[0]; }",
+        "2:25",
+        "the parameter 'x' has elements of type 'const unsigned char', which is not supported",
+    ),
+    Refused(
+        "long_double",
+        "double f(double a) {\n  long double b = a;\n  return b;\n}",
+        "2:15",
+        "'b' has type 'long double', which is not supported",
+    ),
+    Refused(
+        "complex",
+        "double f(double a) {\n  double _Complex z = a;\n  return __real__ z;\n}",
+        "2:19",
+        "'z' has type '_Complex double', which is not supported",
+    ),
+    Refused(
+        "volatile",
+        "double f(double a) {\n  volatile double b = a;\n  return b;\n}",
+        "2:19",
+        "'b' is volatile, which is not supported",
+    ),
+    Refused(
+        "volatile_param",
+        "double f(volatile double *a) { return a[0]; }",
+        "1:27",
+        "'a' is volatile, which is not supported",
+    ),
+    Refused(
+        "designated",
+        "double f(void) {\n  double t[3] = {[1] = 2};\n  return t[0];\n}",
+        "2:18",
+        "designated initial values are not supported",
+    ),
+    Refused(
+        "variadic",
+        "double f(int n, ...) { return n; }",
+        "1:8",
+        "'f' takes a variable number of arguments, which is not supported",
+    ),
+    Refused(
+        "unnamed",
+        "double f(int) { return 1; }",
+        "1:13",
+        "a parameter without a name is not supported",
+    ),
+    Refused(
+        "asm",
+        "double f(double a) {\n  __asm__(\"nop\");\n  return a;\n}",
+        "2:3",
+        "inline assembly is not supported",
+    ),
+    Refused(
+        "stmt_expr",
+        "double f(double a) { return ({ double b = a; b; }); }",
+        "1:29",
+        "statement expressions are a GNU extension and not supported",
+    ),
+    Refused(
+        "gnu_elvis",
+        "double f(int a, double b) { return a ?: b; }",
+        "1:36",
+        "this expression is an extension of C and not supported",
+    ),
+    Refused(
+        "compound_literal",
+        "static double g(const double *x) { return x[0]; }\n"
+        "double f(void) { return g((double[]){1, 2}); }",
+        "2:27",
+        "the argument for the array 'x' is not the name of an array, which is not supported",
+    ),
+    Refused(
+        "generic",
+        "double f(double a) { return _Generic(a, double: 1.0, default: 2.0); }",
+        "1:29",
+        "_Generic is not supported",
+    ),
+    Refused(
+        "void_ptr",
+        "double f(void *p) { return 1; }",
+        "1:16",
+        "the parameter 'p' is a pointer of type 'void *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "cast_ptr",
+        "double f(double *x) { return ((float *)x)[0]; }",
+        "1:31",
+        "a value of type 'float *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "enum_var",
+        "enum e { A, B };\ndouble f(double a) {\n  enum e k = A;\n  return a + k;\n}",
+        "3:10",
+        "'k' has type 'enum e', which is not supported",
+    ),
+    Refused(
+        "enum_param",
+        "enum e { A, B };\ndouble f(enum e k) { return k; }",
+        "2:17",
+        "the parameter 'k' has type 'enum e', which is not supported",
+    ),
+    Refused(
+        "memset_one",
+        "#include <string.h>\nvoid f(int n, double *x) {\n  memset(x, 1, n * sizeof(double));\n}",
+        "3:13",
+        "memset with anything but 0 is not supported",
+    ),
+    Refused(
+        "memset_bytes",
+        "#include <string.h>\nvoid f(int n, double *x) {\n  memset(x, 0, n);\n}",
+        "3:16",
+        "this number of bytes is not a multiple of the element's size that is recognized",
+    ),
+    Refused(
+        "memset_offset",
+        "#include <string.h>\nvoid f(int n, double *x) {\n  memset(x + 1, 0, n * sizeof(double));\n}",
+        "3:10",
+        "this is not the name of an array",
+    ),
+    Refused(
+        "memset_rows",
+        "#include <string.h>\nvoid f(int n, double A[n][n]) {\n  memset(A, 0, n * n * sizeof(double));\n}",
+        "3:16",
+        "clearing or copying an array of several dimensions is only supported as a whole, with constant extents",
+    ),
+    Refused(
+        "memcpy_types",
+        "#include <string.h>\nvoid f(double *x, const float *y) {\n  memcpy(x, y, 8 * sizeof(double));\n}",
+        "3:3",
+        "memcpy between arrays of different shapes or elements is not supported",
+    ),
+    Refused(
+        "memcpy_value",
+        "#include <string.h>\ndouble f(double *x, const double *y) {\n"
+        "  double *z = memcpy(x, y, 8 * sizeof(double));\n  return z[0];\n}",
+        "3:11",
+        "'z' is a pointer of type 'double *', which is not supported: a pointer could escape",
+    ),
+    Refused(
+        "fmod",
+        "#include <math.h>\ndouble f(double a) { return fmod(a, 2); }",
+        "2:29",
+        "call to undeclared library function 'fmod' with type 'double (double, double)'; ISO C99 and later do "
+        "not support implicit function declarations",
+    ),
+    Refused(
+        "sizeof_vla",
+        "double f(int n) { double t[n]; t[0] = sizeof t; return t[0]; }",
+        "1:39",
+        "'sizeof' of what is only known at run time is not supported",
+    ),
+    Refused(
+        "negative_extent",
+        "double f(void) { const int n = -3; double t[n]; t[0] = 1; return t[0]; }",
+        "1:45",
+        "this extent of 't' is -3",
+    ),
+    Refused(
+        "typedef_extent",
+        "double f(int n, int m) { typedef double row[m]; row t[n]; t[0][0] = 1; return t[0][0]; }",
+        "1:53",
+        "an extent of 't' is hidden in a typedef, which is not supported",
+    ),
+    Refused(
+        "indirect_call",
+        "double f(double a) { return (*f)(a); }",
+        "1:29",
+        "a call through a pointer is not supported: which function runs is not known",
+    ),
+    Refused(
+        "ternary_ptr",
+        "double f(int c, double *x, double *y) { return (c ? x : y)[0]; }",
+        "1:49",
+        "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+]  # fmt: skip
+
+OURS = [*STATEMENTS, *TYPES, *POINTERS, *CALLS, *VARIABLES, *LOOPS, *ORDER, *REST]
+
+
+def refusal_of(text: str, function: str | None = "f") -> TapeflowError:
+    with pytest.raises(TapeflowError) as caught:
+        import_c(text + "\n", filename="k.c", function=function)
+    return caught.value
+
+
+@pytest.mark.parametrize("each", [*OURS, *CLANG], ids=str)
+def test_refusal(each: Refused) -> None:
+    error = refusal_of(each.text)
+    assert error.message == each.message
+    assert error.position == f"k.c:{each.position}"
+
+
+def test_messages_say_where_what_and_what_to_do() -> None:
+    error = refusal_of("double f(double a) {\n  while (a > 1) a /= 2;\n  return a;\n}")
+    assert str(error) == (
+        "k.c:2:3: error: 'while' is not supported: the number of iterations is not known on entry\n"
+        "  help: write it as a counted loop: 'for (int i = start; i < bound; i++)'"
+    )
+
+
+@pytest.mark.parametrize("each", OURS, ids=str)
+def test_refusals_of_ours_say_what_to_do(each: Refused) -> None:
+    assert refusal_of(each.text).hint
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(TapeflowError, match=r"cannot read '.*none\.c': No such file or directory"):
+        import_c(tmp_path / "none.c")
+    with pytest.raises(TapeflowError, match=r"cannot read 'none\.c'"):
+        import_c("none.c")
+    with pytest.raises(TapeflowError, match="cannot read"):
+        import_c(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "// nothing\n", "int x;", "double f(double a);"])
+def test_file_without_functions(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.c"
+    path.write_text(text)
+    for source in (text, path):
+        with pytest.raises(TapeflowError, match=r"k\.c:1:1: error: this file defines no function"):
+            import_c(source, filename="k.c")
+
+
+def test_function_not_found_lists_those_there_are() -> None:
+    error = refusal_of("double g(double a) { return a; }\nstatic void h(void) {}", "f")
+    assert str(error) == "k.c:1:1: error: there is no function 'f' in this file\n  help: it defines 'g', 'h'"
+
+
+def test_bytes_that_are_no_c(tmp_path: Path) -> None:
+    path = tmp_path / "k.c"
+    path.write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(TapeflowError, match=r"k\.c:1:"):
+        import_c(path)
+
+
+def test_all_of_clangs_errors_are_shown() -> None:
+    text = "".join(f"double g{k}(void) {{ return undeclared{k}; }}\n" for k in range(30))
+    lines = str(refusal_of(text)).split("\n")
+    assert lines[0] == "k.c:1:26: error: use of undeclared identifier 'undeclared0'"
+    assert lines[19] == "k.c:20:27: error: use of undeclared identifier 'undeclared19'"
+    assert lines[20] == "and 10 more errors"
+
+
+def test_functions_that_are_not_needed_may_be_anything() -> None:
+    text = (
+        "void g(double *x) { while (*x) ; }\n"
+        "static double h(double a) { return a; }\n"
+        "double f(double a) { return h(a); }\n"
+    )
+    names = [op.sym_name.data for op in import_c(text, function="f").ops]
+    assert names == ["h", "f"]
+    assert refusal_of(text, None).position == "k.c:1:21"
+
+
+def test_a_refusal_in_a_callee_is_located_there() -> None:
+    error = refusal_of(
+        "static double g(double a) {\n  do a--; while (a > 0);\n  return a;\n}\ndouble f(double a) { return g(a); }"
+    )
+    assert error.position == "k.c:2:3"
+
+
+def test_a_refusal_in_an_include_is_located_there(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text("static double g(double a) {\n  while (a > 0) a--;\n  return a;\n}\n")
+    (tmp_path / "k.c").write_text('#include "own.h"\ndouble f(double a) { return g(a); }\n')
+    with pytest.raises(TapeflowError, match=r"own\.h:2:3: error: 'while'"):
+        import_c(tmp_path / "k.c")
+
+
+def test_blocks_nested_too_deep() -> None:
+    def nested(depth: int) -> str:
+        return "double f(double a) {" + "if (a > 1) {" * depth + "a = 1;" + "}" * depth + "return a; }"
+
+    import_c(nested(DEEPEST_NESTING))
+    assert (
+        refusal_of(nested(DEEPEST_NESTING + 1)).message == "blocks are nested more than 64 deep, which is not supported"
+    )
+
+
+def test_expressions_nested_too_deep() -> None:
+    def chain(terms: int) -> str:
+        return "double f(double a) { return a" + " + a * 0.5" * terms + "; }"
+
+    # A thread of its own has little stack: depth must not cost any of C's.
+    threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: import_c(chain(DEEPEST_SOURCE - 10)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(0)
+    assert "nested more than 1000 deep" in refusal_of(chain(DEEPEST_SOURCE + 10)).message
+
+
+def test_headers_are_always_our_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "math.h").write_text("#error not this one\n")
+    for variable in ("CPATH", "C_INCLUDE_PATH"):
+        monkeypatch.setenv(variable, os.fspath(tmp_path))
+    import_c("#include <math.h>\ndouble f(double a) { return sin(a); }")
