@@ -1,0 +1,256 @@
+"""The control flow of a Python function: jumps made into branches, and which variables are needed where.
+
+Questions about the syntax tree only: nothing here makes IR.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tapeflow.frontend.python_source import Source
+
+RETURN = "return"
+"""What the value that a function returns is called here: no variable can have that name."""
+
+Statements: TypeAlias = list[ast.stmt]
+
+
+def structured(source: Source) -> Statements:
+    """The body of a function without jumps: a branch that leaves with `return` or `continue` has nothing after it.
+
+    What follows `if c: return a` goes into its `else`; so each `return` ends the last statement of the function, and
+    each `continue` ended its loop's body, and is gone.
+
+    Raises:
+        TapeflowError: at a `break`, at a `return` inside a loop, and at a jump that cannot be moved this way.
+    """
+    return _structured(source, source.tree.body, ast.Return)
+
+
+def _structured(source: Source, statements: Sequence[ast.stmt], leave: type[ast.stmt]) -> Statements:
+    """`statements` without jumps, where `leave` is the kind of jump that leaves what they are the end of."""
+    result: Statements = []
+    for position, statement in enumerate(statements):
+        match statement:
+            case ast.Return():
+                if leave is not ast.Return:
+                    raise source.error(
+                        statement,
+                        "'return' inside a loop is not supported: the number of iterations must be known on entry",
+                        "set a variable in the loop, and return it after the loop",
+                    )
+                return [*result, statement]
+            case ast.Continue():
+                return result
+            case ast.Break():
+                raise source.error(
+                    statement,
+                    "'break' is not supported: the number of iterations must be known on entry",
+                    "compute the bound before the loop, or guard the rest of the body with 'if'",
+                )
+            case ast.If():
+                rest = statements[position + 1 :]
+                if (jump := next(_jumps((statement,)), None)) is None:
+                    result.append(_branch(source, statement, statement.body, statement.orelse, leave))
+                    continue
+                result.append(_leaving_branch(source, statement, jump, rest, leave))
+                return result
+            case ast.For() | ast.While():
+                result.append(_loop(source, statement))
+            case _:
+                result.append(statement)
+    return result
+
+
+def _leaving_branch(
+    source: Source, statement: ast.If, jump: ast.stmt, rest: Sequence[ast.stmt], leave: type[ast.stmt]
+) -> ast.If:
+    """An `if` that some of its arms leave by a jump: the other arm goes on with `rest`."""
+    goes_on = [_goes_on(arm) for arm in (statement.body, statement.orelse)]
+    if all(goes_on) and rest:
+        word = "return" if isinstance(jump, ast.Return) else "continue"
+        raise source.error(
+            jump,
+            f"this '{word}' is in a branch that may also go on to what follows, which is not supported",
+            f"let the branch end with '{word}' whichever way it is taken, or put what follows under 'else'",
+        )
+    then = [*statement.body, *rest] if goes_on[0] else statement.body
+    otherwise = [*statement.orelse, *rest] if goes_on[1] else statement.orelse
+    return _branch(source, statement, then, otherwise, leave)
+
+
+def _branch(
+    source: Source, statement: ast.If, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt], leave: type[ast.stmt]
+) -> ast.If:
+    branch = ast.If(statement.test, _structured(source, then, leave), _structured(source, otherwise, leave))
+    return ast.copy_location(branch, statement)
+
+
+def _loop(source: Source, loop: ast.For | ast.While) -> ast.For | ast.While:
+    if loop.orelse:
+        word = "for" if isinstance(loop, ast.For) else "while"
+        raise source.error(
+            loop.orelse[0],
+            f"'else' after '{word}' is not supported",
+            "leave 'else' out: there is no 'break' to skip it",
+        )
+    body = _structured(source, loop.body, ast.Continue)
+    if isinstance(loop, ast.For):
+        return ast.copy_location(ast.For(loop.target, loop.iter, body, [], loop.type_comment), loop)
+    return ast.copy_location(ast.While(loop.test, body, []), loop)
+
+
+def _jumps(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The jumps in `statements` that leave them; a `continue` in a loop among them does not."""
+    for statement in statements:
+        match statement:
+            case ast.Return() | ast.Continue():
+                yield statement
+            case ast.If():
+                yield from _jumps(statement.body)
+                yield from _jumps(statement.orelse)
+            case _:
+                pass
+
+
+def _goes_on(statements: Sequence[ast.stmt]) -> bool:
+    """Whether what follows `statements` may run after them."""
+    match statements[-1] if statements else None:
+        case ast.Return() | ast.Continue():
+            return False
+        case ast.If() as branch:
+            return _goes_on(branch.body) or _goes_on(branch.orelse)
+        case _:
+            return True
+
+
+def stored(target: ast.expr) -> Iterator[str]:
+    """The variables that assigning to `target` sets; an array whose elements are assigned to is none."""
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from stored(part)
+        case _:
+            pass
+
+
+def _assigned_here(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from stored(target)
+        case ast.AugAssign(target=target) | ast.For(target=target):
+            yield from stored(target)
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            yield from stored(target)
+        case ast.Return(value=ast.expr() as value) if not is_none(value):
+            yield RETURN
+        case _:
+            pass
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether `node` is written `None`."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _within(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """`statements` and those nested in them."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case ast.If() | ast.For() | ast.While():
+                yield from _within(statement.body)
+                yield from _within(statement.orelse)
+            case _:
+                pass
+
+
+def assigned(*blocks: Sequence[ast.stmt]) -> tuple[str, ...]:
+    """The variables that the statements of `blocks` set, in the order in which they are first set."""
+    names = (name for block in blocks for statement in _within(block) for name in _assigned_here(statement))
+    return tuple(dict.fromkeys(names))
+
+
+def assignments(statements: Sequence[ast.stmt]) -> Counter[str]:
+    """How often each variable is set in the text of `statements`."""
+    return Counter(name for statement in _within(statements) for name in _assigned_here(statement))
+
+
+def only_grows(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Whether all that `body` does to the int `name` is to add constants to it that are not negative."""
+    return all(
+        isinstance(statement, ast.AugAssign)
+        and isinstance(statement.op, ast.Add)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, int)
+        and statement.value.value >= 0
+        for statement in _within(body)
+        if name in _assigned_here(statement)
+    )
+
+
+def _read(node: ast.AST) -> frozenset[str]:
+    named = (part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load))
+    return frozenset(name.id for name in named)
+
+
+@dataclass
+class Needs:
+    """Which variables are still read.
+
+    Attributes:
+        after: after each branch or loop, by its statement.
+        at_head: at the start of each iteration of a loop, and after it.
+    """
+
+    after: dict[ast.stmt, frozenset[str]] = field(default_factory=dict[ast.stmt, frozenset[str]])
+    at_head: dict[ast.stmt, frozenset[str]] = field(default_factory=dict[ast.stmt, frozenset[str]])
+    _read_first: dict[ast.stmt, frozenset[str]] = field(default_factory=dict[ast.stmt, frozenset[str]])
+
+    def before(self, statements: Sequence[ast.stmt], after: frozenset[str], record: bool = True) -> frozenset[str]:
+        """The variables that are read from the start of `statements` on, given those that are read after them."""
+        for statement in reversed(statements):
+            if record and isinstance(statement, ast.If | ast.For | ast.While):
+                self.after[statement] = after
+            after = self._before_one(statement, after, record)
+        return after
+
+    def _before_one(self, statement: ast.stmt, after: frozenset[str], record: bool) -> frozenset[str]:
+        match statement:
+            case ast.If():
+                then, otherwise = (self.before(arm, after, record) for arm in (statement.body, statement.orelse))
+                return _read(statement.test) | then | otherwise
+            case ast.For():
+                counted = frozenset(stored(statement.target))
+                return _read(statement.iter) | self._at_head(statement, after, counted, record)
+            case ast.While():
+                return self._at_head(statement, after | _read(statement.test), frozenset(), record)
+            case ast.AugAssign():
+                return after | _read(statement) | frozenset(stored(statement.target))
+            case _:
+                return (after - frozenset(_assigned_here(statement))) | _read(statement)
+
+    def _at_head(
+        self, loop: ast.For | ast.While, after: frozenset[str], counted: frozenset[str], record: bool
+    ) -> frozenset[str]:
+        if loop not in self._read_first:
+            self._read_first[loop] = self.before(loop.body, frozenset(), record=False) - counted
+        head = after | self._read_first[loop]
+        if record:
+            self.at_head[loop] = head
+            self.before(loop.body, head)
+        return head
+
+
+def needs(statements: Sequence[ast.stmt]) -> Needs:
+    """Which variables are still read where, in the body of a function that is `structured`."""
+    found = Needs()
+    found.before(statements, frozenset((RETURN,)))
+    return found

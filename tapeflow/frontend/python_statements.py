@@ -1,0 +1,484 @@
+"""Statements: Python's syntax tree in, operations out. Variables become SSA values as they are assigned.
+
+A loop carries the variables that it sets and that are read later on; a branch yields those that both its arms leave
+set. A variable that is set in some ways only cannot be read after.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Region, SSAValue
+
+from tapeflow.analysis.source_names import set_result_names
+from tapeflow.frontend.python_annotations import scalar_annotation
+from tapeflow.frontend.python_bounds import Linear, unknown
+from tapeflow.frontend.python_expressions import Expressions
+from tapeflow.frontend.python_flow import RETURN, Needs, Statements, assigned, is_none, only_grows
+from tapeflow.frontend.python_refusals import unsupported
+from tapeflow.frontend.python_scope import Binding
+from tapeflow.frontend.python_source import quoted
+from tapeflow.frontend.python_types import INT
+from tapeflow.frontend.python_values import (
+    Elements,
+    Reference,
+    Scalar,
+    Tuple,
+    Value,
+    View,
+    described,
+    integer,
+)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """What `range(...)` counts.
+
+    Attributes:
+        start: the first number.
+        stop: the first number beyond.
+        step: not 0.
+    """
+
+    start: Scalar
+    stop: Scalar
+    step: int
+
+
+class StatementsOfFunction:
+    """Makes the IR of one function's statements.
+
+    Args:
+        expressions: makes that of expressions.
+        needs: which variables are read after each statement.
+    """
+
+    def __init__(self, expressions: Expressions, needs: Needs):
+        self.expressions = expressions
+        self.scope = expressions.scope
+        self.build = expressions.build
+        self.arithmetic = expressions.arithmetic
+        self.arrays = expressions.arrays
+        self.source = expressions.build.source
+        self._needs = needs
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        """Append the operations of `statements`, which are `structured`, to the current block.
+
+        Raises:
+            TapeflowError: at the first statement that the frontend does not take.
+        """
+        for statement in statements:
+            with self.build.at(statement):
+                self._statement(statement)
+
+    def _statement(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Assign():
+                self._assignment(statement)
+            case ast.AnnAssign():
+                self._annotated(statement)
+            case ast.AugAssign():
+                self._augmented(statement)
+            case ast.For():
+                self._for(statement)
+            case ast.While():
+                self._while(statement)
+            case ast.If():
+                self._if(statement)
+            case ast.Return():
+                self._return(statement)
+            case ast.Expr():
+                self._expression(statement)
+            case ast.Pass():
+                pass
+            case _:
+                raise unsupported(self.source, statement)
+
+    # Assignments.
+
+    def _assignment(self, statement: ast.Assign) -> None:
+        value = statement.value
+        if isinstance(value, ast.Tuple | ast.List) and any(
+            isinstance(target, ast.Tuple | ast.List) for target in statement.targets
+        ):
+            self._assign_each(statement, [self._number_of_several(item) for item in value.elts])
+            return
+        made = self._value(value)
+        if isinstance(made, Elements) and len(statement.targets) > 1:
+            made = self.arrays.materialize(made)
+        for target in statement.targets:
+            self._assign(target, made)
+
+    def _assign_each(self, statement: ast.Assign, numbers: Sequence[Scalar]) -> None:
+        for target in statement.targets:
+            if not isinstance(target, ast.Tuple | ast.List):
+                raise self.source.error(target, "a variable cannot be a tuple", "give each number a name")
+            self._unpack(target, numbers)
+
+    def _number_of_several(self, node: ast.expr) -> Scalar:
+        value = self.expressions.value(node)
+        if not isinstance(value, Scalar):
+            raise self.source.error(
+                node, f"{described(value)} among several values is not supported", "assign it in a statement of its own"
+            )
+        return value
+
+    def _value(self, node: ast.expr) -> Value:
+        """The value of the whole right side of a statement, which may be a call that changes arrays."""
+        self.expressions.outermost = node
+        value = self.expressions.value(node)
+        if isinstance(value, Reference):
+            raise self.expressions.not_a_number(node, value)
+        return value
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        match target:
+            case ast.Name(id=name):
+                with self.build.at(target):
+                    if isinstance(value, Elements):
+                        value = self.arrays.materialize(value)
+                    self.scope.assign(name, value, target)
+            case ast.Subscript():
+                self._assign_elements(target, value)
+            case ast.Tuple() | ast.List():
+                if not isinstance(value, Tuple):
+                    raise self.source.error(
+                        target, f"{described(value)} cannot be unpacked", "assign its elements one by one"
+                    )
+                self._unpack(target, value.items)
+            case ast.Starred():
+                raise unsupported(self.source, target)
+            case _:
+                raise self.source.error(
+                    target, f"{quoted(target)} cannot be assigned to", "keep to numbers and arrays of numbers"
+                )
+
+    def _unpack(self, target: ast.Tuple | ast.List, numbers: Sequence[Scalar]) -> None:
+        if len(target.elts) != len(numbers):
+            raise self.source.error(target, f"{len(numbers)} values are unpacked into {len(target.elts)} variables")
+        for part, number in zip(target.elts, numbers, strict=True):
+            self._assign(part, number)
+
+    def _assign_elements(self, target: ast.Subscript, value: Value) -> None:
+        if not isinstance(value, Scalar | View | Elements):
+            raise self.expressions.not_a_number(target, value)
+        part = self.expressions.part(target)
+        with self.build.at(target):
+            if part.lengths or not isinstance(value, Scalar):
+                self.arrays.assign(part, value)
+            else:
+                self.arrays.store(part, value)
+
+    def _annotated(self, statement: ast.AnnAssign) -> None:
+        if statement.value is None:
+            return
+        value = self._value(statement.value)
+        declared = scalar_annotation(self.source, statement.annotation)
+        if declared is not None and not (isinstance(value, Scalar) and value.type.is_same(declared)):
+            raise self.source.error(
+                statement.value,
+                f"{quoted(statement.target)} is declared {declared}, but its value is {described(value)}",
+                f"convert the value: '{declared}(...)'" + (", or write 0.0 for 0" if declared.kind == "float" else ""),
+            )
+        self._assign(statement.target, value)
+
+    def _augmented(self, statement: ast.AugAssign) -> None:
+        match statement.target:
+            case ast.Name() as name:
+                current: Value = self.scope.read(ast.copy_location(ast.Name(name.id, ast.Load()), name))
+                if isinstance(current, View):
+                    self.arrays.assign(current, self._updated(statement, current))
+                else:
+                    self._assign(name, self._updated(statement, current))
+            case ast.Subscript() as subscript:
+                part = self.expressions.part(subscript)
+                if part.lengths:
+                    self.arrays.assign(part, self._updated(statement, part))
+                else:
+                    updated = self._updated(statement, self.arrays.load(part))
+                    assert isinstance(updated, Scalar)
+                    self.arrays.store(part, updated)
+            case target:
+                raise self.source.error(target, f"{quoted(target)} cannot be assigned to")
+
+    def _updated(self, statement: ast.AugAssign, current: Value) -> Scalar | View | Elements:
+        value = self.expressions.binary(statement.op, current, self._value(statement.value))
+        assert isinstance(value, Scalar | View | Elements)
+        if isinstance(current, Scalar) and not isinstance(value, Scalar):
+            raise self.build.refuse("an array is combined with a number and assigned to it", "reduce it with numpy.sum")
+        return value
+
+    def _expression(self, statement: ast.Expr) -> None:
+        match statement.value:
+            case ast.Constant(value=str()):
+                # A docstring, or a note.
+                pass
+            case ast.Call() as call:
+                self.expressions.outermost = call
+                with self.build.at(call):
+                    self.expressions.calls.value(call)
+            case ast.Yield() | ast.YieldFrom() | ast.Await() as other:
+                raise unsupported(self.source, other)
+            case other:
+                raise self.source.error(other, f"{quoted(other)} does nothing", "assign it, or leave it out")
+
+    def _return(self, statement: ast.Return) -> None:
+        if statement.value is None or is_none(statement.value):
+            return
+        if isinstance(statement.value, ast.Tuple):
+            raise self.source.error(
+                statement.value,
+                "a function that returns several values is not supported",
+                "return one, and write the others into array parameters",
+            )
+        value = self._value(statement.value)
+        if not isinstance(value, Scalar):
+            raise self.source.error(
+                statement.value,
+                f"a function that returns {described(value)} is not supported",
+                "take the array as a parameter and write into it",
+            )
+        self.scope.assign(RETURN, value, statement)
+
+    # Branches.
+
+    def _if(self, statement: ast.If) -> None:
+        condition = self.expressions.condition(statement.test)
+        if condition.number is not None:
+            self.run(statement.body if condition.number else statement.orelse)
+            return
+        before = dict(self.scope.bindings)
+        then, after_then = self._arm(statement.body, condition.if_true)
+        self.scope.bindings = dict(before)
+        otherwise, after_else = self._arm(statement.orelse, condition.if_false)
+        self.scope.bindings = before
+        changed = assigned(statement.body, statement.orelse)
+        yielded = [n for n in changed if self._is_yielded(n, statement, after_then, after_else)]
+        pairs = [(_number(after_then[name]), _number(after_else[name])) for name in yielded]
+        with self.build.at(statement):
+            results = self.build.branch(
+                self.build.ssa(condition),
+                (then, [self.build.ssa(first) for first, _ in pairs]),
+                (otherwise, [self.build.ssa(second) for _, second in pairs]),
+                yielded,
+            )
+        for name, (first, second), result in zip(yielded, pairs, results, strict=True):
+            form = self.arithmetic.either(condition, first, second)
+            self.scope.bindings[name] = Scalar(first.type.unsettled, result, form)
+        for name in changed:
+            if name not in yielded:
+                self._lose_after_branch(name, statement, after_then, after_else)
+
+    def _arm(self, statements: Statements, facts: Sequence[Linear]) -> tuple[Block, dict[str, Binding]]:
+        block = Block()
+        with self.build.inside(block), self.build.assuming(facts):
+            self.run(statements)
+        return block, self.scope.bindings
+
+    def _is_yielded(
+        self, name: str, statement: ast.If, then: dict[str, Binding], otherwise: dict[str, Binding]
+    ) -> bool:
+        in_both = isinstance(then.get(name), Scalar) and isinstance(otherwise.get(name), Scalar)
+        return in_both and name in self._needs.after[statement]
+
+    def _lose_after_branch(
+        self, name: str, statement: ast.If, then: dict[str, Binding], otherwise: dict[str, Binding]
+    ) -> None:
+        if isinstance(then.get(name) or otherwise.get(name), View):
+            self._lose_array(name, statement)
+            return
+        self.scope.lose(
+            name,
+            f"'{name}' may be unassigned here: not every way through the 'if' of line {statement.lineno} assigns it",
+            "assign it before the 'if', or in all branches",
+        )
+
+    def _lose_array(self, name: str, statement: ast.stmt) -> None:
+        self.scope.lose(
+            name,
+            f"the array '{name}' is made inside the block that begins in line {statement.lineno}, and only known there",
+            "make it before the block",
+        )
+
+    # Loops.
+
+    def _for(self, statement: ast.For) -> None:
+        counted = self._range(statement)
+        name = self._counter(statement)
+        carried = self._carried(statement, frozenset((name,)))
+        initial = {name: _number(self.scope.bindings[name]) for name in carried}
+        grows = {name: only_grows(name, statement.body) for name in carried}
+        facts = self._trip_facts(counted)
+
+        def body(index: SSAValue, entering: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self._enter(initial, entering, grows)
+            with self.build.at(statement.target):
+                self.scope.assign(name, self._counted_value(counted, index, name), statement.target)
+            with self.build.assuming(facts):
+                self.run(statement.body)
+            return [self.build.ssa(_number(self.scope.bindings[name])) for name in carried]
+
+        with self.build.at(statement):
+            before = dict(self.scope.bindings)
+            values = [(self.build.ssa(initial[name]), name) for name in carried]
+            results = self.build.loop(
+                self._bounds(counted), name, values, body, f"{name}_down" if counted.step < 0 else None
+            )
+        self._leave(statement, before, initial, results, grows)
+        self.scope.lose(
+            name,
+            f"'{name}' is read after the loop of line {statement.lineno} that counts with it",
+            "compute what it would be from the loop's bounds",
+        )
+
+    def _counter(self, statement: ast.For) -> str:
+        if isinstance(statement.target, ast.Name):
+            return statement.target.id
+        raise self.source.error(
+            statement.target, "a loop counts with one variable", "write 'for i in range(...)', and unpack in the body"
+        )
+
+    def _range(self, statement: ast.For) -> _Range:
+        iterated = statement.iter
+        with self.build.at(iterated):
+            if not isinstance(iterated, ast.Call) or self.expressions.value(iterated.func) != Reference(range):
+                raise self._not_a_range(iterated)
+            if iterated.keywords or not 1 <= len(iterated.args) <= 3 or _has_star(iterated):
+                raise self.build.refuse("'range' takes 1 to 3 arguments here", "write 'range(start, stop, step)'")
+            numbers = [self._bound(argument) for argument in iterated.args]
+        start, stop = (integer(0), numbers[0]) if len(numbers) == 1 else numbers[:2]
+        step = numbers[2].number if len(numbers) == 3 else 1
+        if not isinstance(step, int):
+            raise self.source.error(
+                iterated.args[2],
+                "the step of a loop must be a constant",
+                "count with a step of 1, and compute the variable in the body",
+            )
+        if step == 0:
+            raise self.source.error(iterated.args[2], "the step of a loop is 0: the loop would not end")
+        if start.number is not None and start.number >= 0 and step > 0:
+            # An extent that is 0 or an array's length below 0: both end the loop at once.
+            stop = self.arithmetic.length(stop)
+        return _Range(start, stop, step)
+
+    def _not_a_range(self, iterated: ast.expr) -> Exception:
+        hint = "count: 'for i in range(len(x))', and read 'x[i]' in the body"
+        if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name):
+            what = f"'{iterated.func.id}(...)'"
+            if iterated.func.id == "reversed":
+                hint = "count down: 'range(n - 1, -1, -1)'"
+        else:
+            what = quoted(iterated)
+        return self.source.error(iterated, f"a loop over {what} is not supported: only over range(...)", hint)
+
+    def _bound(self, node: ast.expr) -> Scalar:
+        number = self.expressions.scalar(node)
+        if number.type.kind != "int":
+            raise self.source.error(node, f"{described(number)} as an argument of 'range'", "convert it: 'int(...)'")
+        return self.arithmetic.convert(number, INT)
+
+    def _bounds(self, counted: _Range) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """Those of the `scf.for`: a descending one runs over the distances from the start."""
+        step = self.build.index(abs(counted.step))
+        if counted.step > 0:
+            return self.build.ssa(counted.start), self.build.ssa(counted.stop), step
+        distance = self.arithmetic.binary("-", counted.start, counted.stop)
+        return self.build.index(0), self.build.ssa(distance), step
+
+    def _counted_value(self, counted: _Range, index: SSAValue, name: str) -> Scalar:
+        """The loop's variable in one iteration."""
+        if counted.step > 0:
+            return Scalar(INT, index, unknown(name, [counted.start.linear], [counted.stop.linear - 1]))
+        value = self.build.value(arith.SubiOp(self.build.ssa(counted.start), index), name)
+        return Scalar(INT, value, unknown(name, [counted.stop.linear + 1], [counted.start.linear]))
+
+    @staticmethod
+    def _trip_facts(counted: _Range) -> list[Linear]:
+        """What is at least 0 in an iteration, for there is one."""
+        distance = counted.stop.linear - counted.start.linear
+        return [(distance if counted.step > 0 else -distance) - 1]
+
+    def _while(self, statement: ast.While) -> None:
+        carried = self._carried(statement, frozenset())
+        initial = {name: _number(self.scope.bindings[name]) for name in carried}
+        grows = {name: only_grows(name, statement.body) for name in carried}
+        before = dict(self.scope.bindings)
+        values = [self.build.ssa(scalar) for scalar in initial.values()]
+        arguments = [(value.type, name) for value, name in zip(values, carried, strict=True)]
+        test, body = self.build.block_of(arguments), self.build.block_of(arguments)
+        with self.build.inside(test):
+            self._enter(initial, test.args, grows)
+            condition = self.expressions.condition(statement.test)
+            if condition.number:
+                raise self.build.source.error(
+                    statement.test, "this loop does not end", "give 'while' the condition to go on with"
+                )
+            self.build.add(scf.ConditionOp(self.build.ssa(condition), *test.args))
+        with self.build.inside(body), self.build.assuming(condition.if_true):
+            for name, argument in zip(carried, body.args, strict=True):
+                # The same numbers as in the test, so what is known of them holds.
+                tested = _number(self.scope.bindings[name])
+                self.scope.bindings[name] = Scalar(tested.type, argument, tested.form)
+            self.run(statement.body)
+            self.build.add(scf.YieldOp(*(self.build.ssa(_number(self.scope.bindings[name])) for name in carried)))
+        loop = scf.WhileOp(values, [value.type for value in values], Region(test), Region(body))
+        results = self.build.add(loop).results
+        set_result_names(loop, list(carried))
+        self._leave(statement, before, initial, results, grows)
+
+    def _carried(self, loop: ast.For | ast.While, counted: frozenset[str]) -> list[str]:
+        """The variables that go from one iteration to the next, or out of the loop."""
+        needed = self._needs.at_head[loop]
+        return [
+            name
+            for name in assigned(loop.body)
+            if name in needed and name not in counted and isinstance(self.scope.bindings.get(name), Scalar)
+        ]
+
+    def _enter(self, initial: dict[str, Scalar], entering: Sequence[SSAValue], grows: dict[str, bool]) -> None:
+        """Let the carried variables stand for what enters an iteration, or leaves the loop."""
+        for (name, scalar), value in zip(initial.items(), entering, strict=True):
+            form = None
+            if scalar.type.kind == "int":
+                form = unknown(name, [scalar.linear] if grows[name] else [])
+            self.scope.bindings[name] = Scalar(scalar.type.unsettled, value, form)
+
+    def _leave(
+        self,
+        loop: ast.For | ast.While,
+        before: dict[str, Binding],
+        initial: dict[str, Scalar],
+        results: Sequence[SSAValue],
+        grows: dict[str, bool],
+    ) -> None:
+        """Let variables stand for what they are after a loop: what it carried, or what they were before it."""
+        within, self.scope.bindings = self.scope.bindings, before
+        word = "for" if isinstance(loop, ast.For) else "while"
+        for name in assigned(loop.body):
+            if isinstance(before.get(name), View):
+                # Its elements were changed.
+                continue
+            if isinstance(within.get(name), View):
+                self._lose_array(name, loop)
+                continue
+            self.scope.lose(
+                name,
+                f"'{name}' may be unassigned here: only the '{word}' loop of line {loop.lineno} assigns it, which may "
+                "run no iteration",
+                "assign it before the loop",
+            )
+        self._enter(initial, results, grows)
+
+
+def _number(binding: Binding) -> Scalar:
+    assert isinstance(binding, Scalar)
+    return binding
+
+
+def _has_star(call: ast.Call) -> bool:
+    return any(isinstance(argument, ast.Starred) for argument in call.args)
