@@ -67,6 +67,15 @@ class LinearForms:
     """Linear forms of integer values, each computed once."""
 
     _known: dict[SSAValue, Linear] = field(default_factory=dict[SSAValue, Linear])
+    _mentions: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """The values whose known form has this one as a term."""
+
+    def recover(self, form: LoopForm, counter: SSAValue) -> None:
+        """From now on forms are in the variable of `form`, since C has no variable for `counter`."""
+        for value in self._mentions.pop(counter, ()):
+            self._known.pop(value, None)
+        for value in (form.variable, *form.aliases):
+            self._known[value] = Linear({form.variable: 1})
 
     def of(self, value: SSAValue) -> Linear:
         """`value` as a linear form in values that are not sums themselves."""
@@ -79,7 +88,10 @@ class LinearForms:
                 pending += missing
             else:
                 pending.pop()
-                self._known.setdefault(top, self._combine(top))
+                if top not in self._known:
+                    self._known[top] = self._combine(top)
+                    for atom in self._known[top].terms:
+                        self._mentions.setdefault(atom, []).append(top)
         return self._known[value]
 
     def _parts(self, value: SSAValue) -> tuple[SSAValue, ...]:
@@ -152,6 +164,7 @@ def loop_form(loop: Loop, forms: LinearForms) -> LoopForm:
     if step is not None and step > 0:
         found = _recovered(loop, step, forms)
         if found is not None:
+            forms.recover(found, induction_variable(loop))
             return found
     return LoopForm(
         induction_variable(loop),
