@@ -130,15 +130,19 @@ class TripCounts:
         self._extents = _extent_names(function)
         self._formulas: dict[SSAValue, Formula | None] = {}
         self._loops: dict[scf.ForOp, Loop | None] = {}
+        self._executions: dict[Block, Count | None] = {}
         self._numbers = count()
         self.sources: dict[Variable, SSAValue] = {}
         """The value behind each variable that is not a loop's: an argument, or the extent of one."""
 
     def executions(self, block: Block) -> Count | None:
         """How often `block` runs in a call; None if its loops' bounds are not functions of the parameters."""
-        loops = [self.loop(op) for op in enclosing_loops(block)]
-        known = [loop for loop in loops if loop is not None]
-        return None if len(known) < len(loops) else executions(known, guarded=is_guarded(block))
+        if block not in self._executions:
+            loops = [self.loop(op) for op in enclosing_loops(block)]
+            known = [loop for loop in loops if loop is not None]
+            found = None if len(known) < len(loops) else executions(known, guarded=is_guarded(block))
+            self._executions[block] = found
+        return self._executions[block]
 
     def loop(self, op: scf.ForOp) -> Loop | None:
         """A loop's variable and bounds; None if a bound is not a function of parameters and outer loops' variables."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from tapeflow.analysis.source_names import source_name
@@ -31,7 +32,11 @@ def value_name(value: SSAValue) -> str:
     match value:
         case OpResult(op=memref.LoadOp() as load):
             return source_name(load.memref) or "element"
+        case OpResult(op=scf.IfOp()):
+            return "condition" if value.type == i1 else "choice"
+        case OpResult(op=scf.ForOp()):
+            return "total"
         case OpResult(op=op):
             return _BY_KIND.get(type(op)) or op.name.partition(".")[2]
         case _:
-            return "value"
+            return "carried"

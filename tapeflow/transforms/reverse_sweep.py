@@ -233,12 +233,13 @@ class ReverseSweep:
         slots += [_Slot(argument, frame.adjoint(value)) for value, argument in outside.items()]
         after += [inner.adjoints[value] for value in outside]
         results = self._close_loop(frame, loop, inner, slots, after)
-        for k, result in zip(carried, results, strict=False):
-            if result is not None and self._activity.value(loop.iter_args[k]):
-                frame.contribute(loop.iter_args[k], Product(result))
         for value, result in zip(outside, results[len(carried) :], strict=True):
             if result is not None:
                 frame.adjoints[value] = result
+        # After those: a value may be used in the loop and be what a carried value starts as.
+        for k, result in zip(carried, results[: len(carried)], strict=True):
+            if result is not None and self._activity.value(loop.iter_args[k]):
+                frame.contribute(loop.iter_args[k], Product(result))
 
     def _carry(self, inner: Frame, argument: SSAValue) -> BlockArgument:
         """An argument of the mirrored body for the adjoint of a value that the primal body carries."""

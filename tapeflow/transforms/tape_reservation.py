@@ -48,7 +48,8 @@ class TapeReservation:
         """`formula` as index arithmetic; each once."""
         if formula not in self._values:
             value = self._compute(formula)
-            value.name_hint = value.name_hint or _letters(formula)
+            if value.name_hint is None and (name := _letters(formula)) is not None:
+                value.name_hint = name
             self._values[formula] = value
         return self._values[formula]
 
@@ -108,11 +109,11 @@ class TapeReservation:
         return self._indices[source]
 
 
-def _letters(formula: Formula) -> str:
-    """`nm` for n*m; a plain word for what is no product of parameters."""
+def _letters(formula: Formula) -> str | None:
+    """`nm` for n*m; None for what is no product of parameters."""
     names = [str(atom) for monomial, _ in formula.terms for atom, power in monomial for _ in range(power)]
     letters = "".join(names)
-    return letters if len(formula.terms) == 1 and letters.isidentifier() else "count"
+    return letters if len(formula.terms) == 1 and letters.isidentifier() else None
 
 
 def _leading(block: Block) -> Iterable[Operation]:

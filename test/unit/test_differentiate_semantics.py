@@ -131,7 +131,7 @@ ad.vjp @f_grad of @f (const, active, active) -> (active)
 
 @pytest.mark.parametrize("n", [0, 1, 4, 9])
 def test_nested_branches_with_results(n: int):
-    check(BRANCHES, [n, array(max(n, 1)), 0.9], step=1e-4)
+    check(BRANCHES, [n, array(max(n, 1)), 0.9], steps=[(1e-4, 1e-7)])
 
 
 ARGMIN = """
@@ -159,7 +159,7 @@ ad.vjp @f_grad of @f (const, active) -> (active)
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_argmin_by_branch(n: int):
-    gradient = check(ARGMIN, [n, array(n)], step=1e-5)
+    gradient = check(ARGMIN, [n, array(n)], steps=[(1e-5, 1e-7)])
     assert np.count_nonzero(gradient.adjoints[0]) >= 1
 
 
@@ -302,7 +302,7 @@ ad.vjp @f_grad of @f (const, const, active) -> (active)
 
 @pytest.mark.parametrize(("n", "m"), [(0, 2), (2, 0), (3, 4)])
 def test_local_arrays_at_the_top_and_in_loops(n: int, m: int):
-    check(LOCAL_ARRAYS, [n, m, 0.3 * array(max(n, 1))], step=1e-4)
+    check(LOCAL_ARRAYS, [n, m, 0.3 * array(max(n, 1))], steps=[(1e-4, 1e-7)])
 
 
 VIEWS = """
@@ -451,7 +451,7 @@ ad.vjp @f_grad of @f (const, active, active) -> (active)
 
 
 def test_mixed_precision():
-    check(MIXED, [4, array(4).astype(np.float32), array(4)], step=5e-2, tolerance=2e-5)
+    check(MIXED, [4, array(4).astype(np.float32), array(4)], steps=[(5e-2, 2e-5)])
 
 
 CHOICES = """
@@ -481,7 +481,7 @@ ad.vjp @f_grad of @f (const, active, active) -> (active)
 
 
 def test_choices():
-    check(CHOICES, [6, array(6), array(6)], step=1e-5)
+    check(CHOICES, [6, array(6), array(6)], steps=[(1e-5, 1e-7)])
 
 
 SCALARS = """
@@ -583,7 +583,7 @@ ad.vjp @f_grad of @f (const, const, active, active) -> (active)
 
 @pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0), (4, 3)])
 def test_values_from_outside_of_loops(n: int, m: int):
-    check(INVARIANT, [n, m, array(4), 0.7], step=1e-5)
+    check(INVARIANT, [n, m, array(4), 0.7], steps=[(1e-5, 1e-7)])
 
 
 @pytest.mark.parametrize("text", [VIEWS])
