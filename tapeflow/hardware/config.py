@@ -56,6 +56,10 @@ class Cache(_Part):
     access: Literal["parallel", "sequential"] = "parallel"
     """Whether data ways are read with the tags, or after them: sequential costs less energy and more time."""
 
+    prefetch_lines: int = Field(default=0, ge=0, le=64)
+    """Lines that a stride prefetcher fetches ahead, a stream for each access in the source, strides of either sign; 0
+    for no prefetcher. It takes free miss registers only; its own table costs no energy here."""
+
     blocking: bool = False
     """Whether the datapath waits for every miss, stores too, as in the published artifact's baseline."""
 

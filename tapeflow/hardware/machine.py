@@ -44,6 +44,7 @@ def machine_constants(hardware: Hardware) -> dict[str, int]:
         "TF_CACHE_HIT_CYCLES": cache.hit_cycles if cache else 1,
         "TF_CACHE_PORT_BYTES": cache.port_bytes if cache else 8,
         "TF_CACHE_BLOCKING": int(cache.blocking) if cache else 0,
+        "TF_PREFETCH_LINES": cache.prefetch_lines if cache else 0,
         "TF_MSHRS": cache.mshrs if cache else hardware.uncached_requests,
         "TF_SPAD_BYTES": pad.size_bytes if pad else 0,
         "TF_SPAD_PORT_BYTES": pad.port_bytes if pad else 8,

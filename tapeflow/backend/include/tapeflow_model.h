@@ -145,6 +145,7 @@ size_t tf_line_count(void)
 /* ---- the macros ---- */
 
 #define TF_M_LINE tf_lines[__LINE__]
+#define TF_M_SITE ((uint32_t)__LINE__)
 #define TF_M_ADDRESS(A, k) (tf_va_##A + (uint64_t)(k) * sizeof *(A))
 
 /* costs nothing: gives the array its virtual base */
@@ -159,25 +160,25 @@ size_t tf_line_count(void)
 
 /* costs one cache access, and a stall where the value is first used if it has not arrived by then */
 #define TF_LOAD(A, k)                                                                                                  \
-    (tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack), (A)[k])
+    (tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE), (A)[k])
 
 /* costs one cache access; a miss fetches the line, but nobody waits for it */
 #define TF_STORE(A, k, v)                                                                                              \
     do {                                                                                                               \
-        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0);                                    \
+        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0, TF_M_SITE);                         \
         (A)[k] = (v);                                                                                                  \
     } while (0)
 
 /* costs two cache accesses, a load and a store */
 #define TF_ADD(A, k, v)                                                                                                \
     do {                                                                                                               \
-        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack);                     \
-        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0);                                    \
+        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE);          \
+        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0, TF_M_SITE);                         \
         (A)[k] += (v);                                                                                                 \
     } while (0)
 
 /* costs the block's initiation interval when it follows itself, else the rest of the block before it */
-#define TF_STEP() tf_m_step(tf_m(tf), (uint32_t)__LINE__, TF_M_LINE.ii, TF_M_LINE.depth)
+#define TF_STEP() tf_m_step(tf_m(tf), TF_M_SITE, TF_M_LINE.ii, TF_M_LINE.depth)
 
 /* costs no time (the schedule of the block covers its arms), the energy of its operations */
 #define TF_ARM() ((void)tf_m(tf)->executions[__LINE__]++)
@@ -202,12 +203,13 @@ size_t tf_line_count(void)
 #define TF_RECORD(name, ...)                                                                                           \
     do {                                                                                                               \
         const tf_type_##name tf_record = __VA_ARGS__;                                                                  \
-        tf_m_record(tf, &name, &tf_record, sizeof tf_record, TF_M_LINE.offset);                                        \
+        tf_m_record(tf, &name, &tf_record, sizeof tf_record, TF_M_LINE.offset, TF_M_SITE);                             \
     } while (0)
 
 /* costs ceil(bytes / port) cache accesses, loads, and a stall where a field is first used if it is not there by then */
 #define TF_REPLAY(name)                                                                                                \
-    (tf_m_replay(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset, TF_M_LINE.slack), tf_at_##name)
+    (tf_m_replay(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE),         \
+     tf_at_##name)
 
 #define TF_RECORD_GROW TF_RECORD
 #define TF_REPLAY_GROW TF_REPLAY

@@ -3,6 +3,10 @@
  * A set keeps its ways in order of use, so the commonest hit touches one entry. A miss takes a miss register (MSHR)
  * until its line arrives; another access to a line on its way merges with it. When all registers are taken the datapath
  * stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
+ *
+ * With TF_PREFETCH_LINES a stride prefetcher watches, for each access in the source, the lines that miss or that it
+ * fetched itself: when two steps in a row are alike, of either sign, it fetches so many lines further along, where a
+ * miss register is free.
  */
 #ifndef TAPEFLOW_MODEL_CACHE_H
 #define TAPEFLOW_MODEL_CACHE_H
@@ -41,12 +45,10 @@ static inline uint32_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t 
     return first;
 }
 
-/* Fetch the line of `address` from schedule time `at` on; returns the cycle at which it is there, which is not before
- * the memory has taken the `victim`, if there is one to write back. */
-static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
+/* Fetch the line of `address` from cycle `t` on into miss register `mshr`; returns the cycle at which it is there, which
+ * is not before the memory has taken the `victim`, if there is one to write back. */
+static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint32_t mshr, uint64_t address, uint64_t victim)
 {
-    uint64_t t = at + tf_m_stalled(m, at);
-    const uint32_t mshr = tf_m_take_mshr(m, at, &t);
     if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_reads++;
     else m->count.dram_cache_array_reads++;
     uint64_t fill = tf_m_dram(m, t + TF_CACHE_HIT_CYCLES, address, false);
@@ -55,6 +57,59 @@ static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_
     m->mshr[mshr] = fill;
     return fill;
 }
+
+/* The same for a miss at schedule time `at`, which may have to wait for a miss register. */
+static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
+{
+    uint64_t t = at + tf_m_stalled(m, at);
+    const uint32_t mshr = tf_m_take_mshr(m, at, &t);
+    return tf_m_fill(m, t, mshr, address, victim);
+}
+
+#if TF_CACHE_LEVELS > 0
+/* The set that line `number` falls in. */
+TF_HOT tf_way *tf_m_set(struct tf_model *m, uint64_t number)
+{
+    return &m->ways[(number % TF_CACHE_SETS) * TF_CACHE_WAYS];
+}
+
+/* The way of `set` that holds line `number`; TF_CACHE_WAYS if none does. */
+static inline uint32_t tf_m_find_way(const tf_way *set, uint64_t number)
+{
+    uint32_t way = 0;
+    while (way < TF_CACHE_WAYS && (set[way].key | 1u) != (number << 1 | 1u)) way++;
+    return way;
+}
+#endif
+
+#if TF_CACHE_LEVELS > 0 && TF_PREFETCH_LINES > 0
+/* Bring in line `number` if it is not there and a miss register is free at cycle `t`. */
+static TF_SLOW void tf_m_prefetch(struct tf_model *m, uint64_t t, uint64_t number)
+{
+    tf_way *set = tf_m_set(m, number);
+    uint32_t mshr = 0;
+    if (tf_m_find_way(set, number) < TF_CACHE_WAYS) return;
+    while (mshr < TF_MSHRS && m->mshr[mshr] > t) mshr++;
+    if (mshr == TF_MSHRS) return;
+    m->count.prefetches++;
+    const uint64_t fill = tf_m_fill(m, t, mshr, number * TF_LINE_BYTES, set[TF_CACHE_WAYS - 1].key);
+    memmove(set + 1, set, (TF_CACHE_WAYS - 1) * sizeof *set);
+    set[0].key = number << 1;
+    set[0].ready = fill | TF_PREFETCHED;
+}
+
+/* The access at line `site` of the source came to line `number` of memory, which was missing or prefetched. */
+static TF_SLOW void tf_m_train(struct tf_model *m, uint64_t t, uint64_t number, uint32_t site)
+{
+    tf_site *known = &m->sites[site];
+    const int64_t step = (int64_t)(number - known->last);
+    known->steady = step == known->stride;
+    known->stride = step;
+    known->last = number;
+    if (!known->steady || step == 0) return;
+    for (uint64_t k = 1; k <= TF_PREFETCH_LINES; k++) tf_m_prefetch(m, t, number + k * (uint64_t)step);
+}
+#endif
 
 TF_HOT void tf_m_count_miss(struct tf_model *m, uint64_t address, bool write)
 {
@@ -68,29 +123,38 @@ TF_HOT void tf_m_count_miss(struct tf_model *m, uint64_t address, bool write)
 }
 
 /* An access that is not a plain hit on the most recent way: another way, a line on its way, or a miss. */
-static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack)
+static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack,
+                                    uint32_t site)
 {
     uint64_t ready;
+    (void)site;
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
-    const uint64_t key = number << 1;
-    tf_way *set = &m->ways[(number % TF_CACHE_SETS) * TF_CACHE_WAYS];
-    uint32_t way = 0;
-    while (way < TF_CACHE_WAYS && (set[way].key & ~(uint64_t)1) != key) way++;
+    tf_way *set = tf_m_set(m, number);
+    uint32_t way = tf_m_find_way(set, number);
+    bool watched = true;
     tf_way line;
     if (way < TF_CACHE_WAYS) {
         line = set[way];
+        watched = (line.ready & TF_PREFETCHED) != 0;
+        if (watched) m->count.prefetches_used++;
+        line.ready &= ~TF_PREFETCHED;
         if (line.ready > at + tf_m_stalled(m, at)) m->count.mshr_merges++;
     } else {
         way = TF_CACHE_WAYS - 1;
         tf_m_count_miss(m, address, write);
-        line.key = key;
+        line.key = number << 1;
         line.ready = tf_m_fetch_line(m, at, address, set[way].key);
     }
     if (write) line.key |= 1u;
     memmove(set + 1, set, way * sizeof *set);
     set[0] = line;
     ready = line.ready;
+#if TF_PREFETCH_LINES > 0
+    if (watched) tf_m_train(m, at + tf_m_stalled(m, at), number, site);
+#else
+    (void)watched;
+#endif
 #else
     tf_m_count_miss(m, address, write);
     if (write) {
@@ -111,31 +175,32 @@ static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
     if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
 }
 
-/* One access that lies within a line; its energy is counted by the caller. */
-TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack)
+/* One access that lies within a line, by line `site` of the source; its energy is counted by the caller. */
+TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack, uint32_t site)
 {
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
-    tf_way *way = &m->ways[(number % TF_CACHE_SETS) * TF_CACHE_WAYS];
+    tf_way *way = tf_m_set(m, number);
     if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {
         if (write) way->key = number << 1 | 1u;
         return;
     }
 #endif
-    tf_m_cache_slow(m, address, write, m->tau + offset, slack);
+    tf_m_cache_slow(m, address, write, m->tau + offset, slack, site);
 }
 
 /* A load or store of an array element. */
-TF_HOT void tf_m_array_access(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack)
+TF_HOT void tf_m_array_access(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack,
+                              uint32_t site)
 {
     if (write) m->count.array_writes++;
     else m->count.array_reads++;
-    tf_m_cache(m, address, write, offset, slack);
+    tf_m_cache(m, address, write, offset, slack, site);
 }
 
 /* A record of a tape that lives in the cache: as many accesses as it has words of the port, one look-up a line. */
 TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes, bool write, uint32_t offset,
-                             uint32_t slack)
+                             uint32_t slack, uint32_t site)
 {
     const uint64_t words = (bytes + TF_CACHE_PORT_BYTES - 1) / TF_CACHE_PORT_BYTES;
     if (write) m->count.tape_writes += words;
@@ -143,10 +208,10 @@ TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes,
 #if TF_CACHE_LEVELS > 0
     const uint64_t last = (address + bytes - 1) / TF_LINE_BYTES;
     for (uint64_t number = address / TF_LINE_BYTES; number <= last; number++)
-        tf_m_cache(m, number * TF_LINE_BYTES, write, offset, slack);
+        tf_m_cache(m, number * TF_LINE_BYTES, write, offset, slack, site);
 #else
     for (uint64_t word = 0; word < words; word++)
-        tf_m_cache(m, address + word * TF_CACHE_PORT_BYTES, write, offset, slack);
+        tf_m_cache(m, address + word * TF_CACHE_PORT_BYTES, write, offset, slack, site);
 #endif
 }
 

@@ -172,17 +172,19 @@ static TF_SLOW bool tf_m_region_previous(tf_tape *tf, tf_region *region)
     return true;
 }
 
-TF_HOT void tf_m_record(tf_tape *tf, tf_region *region, const void *record, size_t bytes, uint32_t offset)
+TF_HOT void tf_m_record(tf_tape *tf, tf_region *region, const void *record, size_t bytes, uint32_t offset,
+                        uint32_t site)
 {
     struct tf_model *m = tf_m(tf);
     if (!TF_LIKELY(region->top != region->high) && !tf_m_region_next(tf, region)) return;
     memcpy(region->top, record, bytes);
     tf_m_tape_pushed(m, bytes);
-    tf_m_tape_access(m, region->address + (uint64_t)(region->top - region->low), bytes, true, offset, 0);
+    tf_m_tape_access(m, region->address + (uint64_t)(region->top - region->low), bytes, true, offset, 0, site);
     region->top += bytes;
 }
 
-TF_HOT void tf_m_replay(tf_tape *tf, tf_region *region, void *record, size_t bytes, uint32_t offset, uint32_t slack)
+TF_HOT void tf_m_replay(tf_tape *tf, tf_region *region, void *record, size_t bytes, uint32_t offset, uint32_t slack,
+                        uint32_t site)
 {
     struct tf_model *m = tf_m(tf);
     if (!TF_LIKELY(region->top != region->low) && !tf_m_region_previous(tf, region)) {
@@ -192,7 +194,7 @@ TF_HOT void tf_m_replay(tf_tape *tf, tf_region *region, void *record, size_t byt
     region->top -= bytes;
     memcpy(record, region->top, bytes);
     tf_m_tape_popped(m, bytes);
-    tf_m_tape_access(m, region->address + (uint64_t)(region->top - region->low), bytes, false, offset, slack);
+    tf_m_tape_access(m, region->address + (uint64_t)(region->top - region->low), bytes, false, offset, slack, site);
 }
 
 #endif

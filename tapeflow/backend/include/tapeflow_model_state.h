@@ -62,6 +62,8 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
     X(tape_read_misses)         /* ... */                                                                              \
     X(tape_write_misses)        /* ... */                                                                              \
     X(mshr_merges)              /* hits on a line still on its way */                                                  \
+    X(prefetches)               /* lines fetched by the prefetcher */                                                  \
+    X(prefetches_used)          /* ... and accessed before they were evicted */                                        \
     X(array_writebacks)         /* dirty lines written back, the final ones included */                                \
     X(tape_writebacks)          /* ... */                                                                              \
     X(spad_reads)               /* accesses of the scratchpad by the datapath: ceil(bytes / port) a record */          \
@@ -102,8 +104,17 @@ enum { TF_OF_ARRAY = 0, TF_OF_TAPE = 1, TF_OF_DMA = 2 };
 /* A cache line. Its key is the line number shifted left once, with the dirty bit below. */
 typedef struct {
     uint64_t key;   /* (address / line bytes) << 1 | dirty; TF_NO_LINE when empty */
-    uint64_t ready; /* cycle at which its fill arrives */
+    uint64_t ready; /* cycle at which its fill arrives, plus TF_PREFETCHED until it is first used */
 } tf_way;
+
+#define TF_PREFETCHED ((uint64_t)1 << 63)
+
+/* What the prefetcher knows of one access in the source: the lines it asked for, and how far apart. */
+typedef struct {
+    uint64_t last;
+    int64_t stride;
+    bool steady; /* `stride` came twice in a row */
+} tf_site;
 
 #define TF_NO_LINE (~(uint64_t)1)
 
@@ -175,6 +186,7 @@ struct tf_model {
     tf_block *blocks;
     tf_way ways[TF_CACHE_SETS * (TF_CACHE_LEVELS > 0 ? TF_CACHE_WAYS : 1)];
     uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again */
+    tf_site sites[TF_PREFETCH_LINES > 0 ? TF_LINE_COUNT : 1];
 
     /* DRAM, in its own clocks */
     tf_calendar bus;

@@ -37,7 +37,7 @@ void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_
     struct tf_model *m = tf_m(tf);
     for (size_t k = 0; k < n; k++) {
         tf_m_step(m, 1, 1, 1);
-        tf_m_array_access(m, address[k], write[k] != 0, 0, slack);
+        tf_m_array_access(m, address[k], write[k] != 0, 0, slack, 1);
     }
 }
 
@@ -47,7 +47,7 @@ void drive_chase(tf_tape *tf, size_t n, const uint64_t *address)
     struct tf_model *m = tf_m(tf);
     for (size_t k = 0; k < n; k++) {
         tf_m_step(m, 1, TF_CACHE_HIT_CYCLES, TF_CACHE_HIT_CYCLES);
-        tf_m_array_access(m, address[k], false, 0, 0);
+        tf_m_array_access(m, address[k], false, 0, 0, 1);
     }
 }
 
@@ -60,8 +60,8 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     if (!tf_reserve(tf, records * bytes + 64)) return;
     if (grow) tf_m_region_open_growing(&region, bytes);
     else tf_m_region_open(tf, &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
-    for (size_t k = 0; k < records; k++) tf_m_record(tf, &region, record, bytes, 0);
-    for (size_t k = 0; k < records; k++) tf_m_replay(tf, &region, back, bytes, 0, 0);
+    for (size_t k = 0; k < records; k++) tf_m_record(tf, &region, record, bytes, 0, 1);
+    for (size_t k = 0; k < records; k++) tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
     tf_m_close(tf, &region);
 }
 

@@ -216,3 +216,32 @@ def test_blocking_cache_waits_for_stores_too():
             model.accesses(addresses, [1] * 100, slack=1000)
             times.append(model.counters()["stall_fill"])
     assert times[0] == 0 < times[1]
+
+
+@pytest.mark.parametrize("stride", [8, -8, 64, -64, 640, -320])
+def test_prefetcher_follows_strides_of_either_sign(stride: int):
+    addresses = [10_000_000 + k * stride for k in range(4000)]
+    runs = {}
+    for ahead in (0, 4):
+        with Machine(machine(4096, 4, cache={"prefetch_lines": ahead, "mshrs": 16})) as model:
+            model.accesses(addresses, [0] * 4000, slack=4)
+            runs[ahead] = model.counters()
+    lines = len({address // 64 for address in addresses})
+    assert runs[0]["array_read_misses"] == lines and runs[0]["prefetches"] == 0
+    assert runs[4]["array_read_misses"] + runs[4]["prefetches_used"] == lines
+    assert runs[4]["prefetches_used"] > 0.9 * lines
+    share = 0.4 if abs(stride) < 64 else 1.0  # at a line a cycle DRAM is the limit, with and without
+    assert runs[4]["cycles"] < share * runs[0]["cycles"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(pattern=patterns)
+def test_prefetches_are_charged_and_never_change_what_is_written(pattern: list[tuple[int, bool]]):
+    addresses, writes = [8 * k + 8_000_000 for k, _ in pattern], [write for _, write in pattern]
+    with Machine(machine(1024, 2, cache={"prefetch_lines": 4})) as model:
+        model.accesses(addresses, writes)
+        counted = model.counters()
+    misses = counted["array_read_misses"] + counted["array_write_misses"]
+    assert counted["dram_cache_array_reads"] == misses + counted["prefetches"]
+    assert counted["prefetches_used"] <= counted["prefetches"]
+    assert counted["array_writebacks"] >= len({a // 64 for a, write in zip(addresses, writes, strict=True) if write})
