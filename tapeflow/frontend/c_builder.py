@@ -130,7 +130,7 @@ class IRBuilder:
             else:
                 block.add_op(op)
         _stamp(op, node, None)
-        op.results[0].name_hint = hint
+        suggest_name(op.results[0], hint)
         return op.results[0]
 
     def name(self, value: Value, name: str, made_after: Operation | None) -> None:
@@ -141,7 +141,7 @@ class IRBuilder:
         if op.parent is self.block and op is self.block.last_op is not made_after and len(op.results) == 1:
             if not isinstance(op.location, NameLoc):
                 op.location = NameLoc(StringAttr(name), op.location)
-            value.now.name_hint = name
+            suggest_name(value.now, name)
 
     @contextmanager
     def inside(self, block: Block, node: Node) -> Generator[None]:
@@ -321,7 +321,12 @@ class IRBuilder:
 def _stamp(op: Operation, node: Node, name: str | None) -> None:
     op.location = node.location if name is None else node.named_location(name)
     if name is not None and op.results:
-        op.results[0].name_hint = name
+        suggest_name(op.results[0], name)
+
+
+def suggest_name(value: SSAValue, name: str) -> None:
+    """Let `value` print as `name`, if MLIR takes it; C's identifiers may have letters that MLIR's may not."""
+    value.name_hint = name if SSAValue.is_valid_name(name) else None
 
 
 def _attribute(number: Number, ir: Attribute) -> IntegerAttr[IntegerType | IndexType] | FloatAttr:

@@ -116,9 +116,14 @@ def mentioned(node: Node) -> frozenset[Node]:
     return frozenset(named for part in node.walk() if (named := variable(part)) is not None)
 
 
+def effects(node: Node) -> Iterator[Node]:
+    """The parts of the expression that may change something: assignments, steps, and calls of functions that might."""
+    return (part for part in node.walk() if is_assignment(part) or _calls_out(part))
+
+
 def has_effects(node: Node) -> bool:
-    """Whether evaluating the expression may change anything, or call a function that might."""
-    return any(is_assignment(part) or _calls_out(part) for part in node.walk())
+    """Whether evaluating the expression may change anything."""
+    return next(effects(node), None) is not None
 
 
 def _calls_out(node: Node) -> bool:

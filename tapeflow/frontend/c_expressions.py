@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_builder import COMPARISONS, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
-from tapeflow.frontend.c_math import math_operation
+from tapeflow.frontend.c_math import is_math_function, math_operation
 from tapeflow.frontend.c_refusals import pointer_value, unsupported
 from tapeflow.frontend.c_signatures import Signature
 from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, UNSIGNED, ArrayType, Scalar, common, scalar_of, wrapped
@@ -179,7 +179,7 @@ class Expressions:
             return Value(scalar, known)
         if declaration.is_global:
             raise node.error(
-                f"the global variable '{node.spelling}' can change between calls, which is not supported",
+                f"the global variable '{node.spelling}' is not constant, which is not supported",
                 "pass it as a parameter, or declare it 'static const' with a constant value",
             )
         raise unsupported(node)
@@ -341,7 +341,7 @@ class Expressions:
         declaration = inner.declaration if inner.kind == "DECL_REF_EXPR" else None
         if declaration is not None and declaration.kind == "VAR_DECL" and declaration.is_global:
             return inner.error(
-                f"the global variable '{inner.spelling}' can change between calls, which is not supported",
+                f"the global variable '{inner.spelling}' is not constant, which is not supported",
                 "pass it as a parameter, or declare it 'static const' with a constant value",
             )
         if inner.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") or c_effects.is_assignment(inner):
@@ -463,8 +463,12 @@ class Expressions:
             return Value(self._scalar(node), constant)
         if function.spelling.startswith("__builtin_is"):
             return self._classified(node, function.spelling)
-        if function.is_in_shipped_header:
+        if is_math_function(function.spelling):
             return self._call_of_library(node, function)
+        if function.is_in_shipped_header:
+            raise node.error(
+                f"the value of '{function.spelling}' is not supported", "call it in a statement of its own"
+            )
         raise node.error(
             f"'{function.spelling}' is declared but not defined in this file: it cannot be differentiated",
             "define it in this file",
@@ -476,8 +480,10 @@ class Expressions:
             for argument in c_effects.arguments(node)
         ]
         op = math_operation(function.spelling, operands)
-        if op is None:
-            raise node.error(f"'{function.spelling}' is not supported here", "call it in a statement of its own")
+        if op is None or op.results[0].type != self._scalar(node).ir:
+            raise node.error(
+                f"'{function.spelling}' is not declared here as the C library declares it", "include <math.h>"
+            )
         return Value(self._scalar(node), self.build.compute(op, node))
 
     def _classified(self, node: Node, name: str) -> Value:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAtt
 from xdsl.ir import Attribute, SSAValue
 
 from tapeflow.frontend.c_arrays import declare_array, is_constant_table
-from tapeflow.frontend.c_builder import IRBuilder, Value
+from tapeflow.frontend.c_builder import IRBuilder, Value, suggest_name
 from tapeflow.frontend.c_effects import body, changes, variable
 from tapeflow.frontend.c_expressions import Array, Expressions, Fixed
 from tapeflow.frontend.c_loops import counters, counters_used_after
@@ -62,7 +62,7 @@ def _declare(function: Node, signature: Signature) -> func.FuncOp:
     op.location = function.location
     for parameter, argument in zip(signature.parameters, op.body.block.args, strict=True):
         argument.location = parameter.declaration.named_location(parameter.name)
-        argument.name_hint = parameter.name
+        suggest_name(argument, parameter.name)
     return op
 
 

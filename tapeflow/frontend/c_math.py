@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, f32, f64
 from xdsl.ir import Operation, SSAValue
 
 _UNARY: dict[str, type[math.FloatingPointLikeUnaryMathOperation]] = {
@@ -53,9 +53,21 @@ _BINARY: dict[str, type[math.FloatingPointLikeBinaryMathOperation] | type[arith.
 _INTEGER = frozenset({"abs", "labs", "llabs"})
 
 
+def is_math_function(name: str) -> bool:
+    """Whether C's library has a function `name` that is an operation here. C reserves these names for it."""
+    name = name.removeprefix("__builtin_")
+    bases = {name, name.removesuffix("f")}
+    return name in _INTEGER or not bases.isdisjoint({"fma", *_UNARY, *_BINARY})
+
+
 def math_operation(name: str, operands: Sequence[SSAValue]) -> Operation | None:
     """The operation that the C function `name` is, on operands of its parameters' types; None if it is none."""
+    name = name.removeprefix("__builtin_")
     base = name if name in _UNARY or name in _BINARY or name == "fma" else name.removesuffix("f")
+    if name in _INTEGER and len(operands) == 1 and isinstance(operands[0].type, IntegerType):
+        return math.AbsIOp(operands[0])
+    if any(operand.type != (f64 if name == base else f32) for operand in operands):
+        return None
     if base in _UNARY and len(operands) == 1:
         return _UNARY[base](operands[0])
     if base in _BINARY and len(operands) == 2:
@@ -64,6 +76,4 @@ def math_operation(name: str, operands: Sequence[SSAValue]) -> Operation | None:
     if base == "fma" and len(operands) == 3:
         left, right, addend = operands
         return math.FmaOp(left, right, addend)
-    if name in _INTEGER and len(operands) == 1 and isinstance(operands[0].type, IntegerType):
-        return math.AbsIOp(operands[0])
     return None

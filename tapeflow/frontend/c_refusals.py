@@ -54,6 +54,7 @@ _BY_KIND = {
         "complex numbers are not supported", "keep real and imaginary parts in two variables"
     ),
     "CXX_UNARY_EXPR": _Refusal("'sizeof' of what is only known at run time is not supported", "write out the number"),
+    "CALL_EXPR": _Refusal("a call inside an expression that is a statement is not supported", _SEPARATE),
     "UNEXPOSED_EXPR": _Refusal("this expression is an extension of C and not supported", "write it in standard C"),
 }
 
@@ -80,7 +81,8 @@ def unsupported(node: Node) -> TapeflowError:
     elif node.kind in _BY_KIND:
         row = _BY_KIND[node.kind]
     else:
-        row = _Refusal(f"this construct is not supported ({node.kind.lower().replace('_', ' ')})")
+        construct = node.kind.lower().replace("_", " ")
+        row = _Refusal(f"this construct is not supported ({construct})", "docs/frontend-c.md lists what is")
     return node.error(*row)
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Block, SSAValue
 
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_arrays import clear_or_copy, declare_array, is_constant_table
-from tapeflow.frontend.c_builder import INDEX, Index, IRBuilder, Value
+from tapeflow.frontend.c_builder import INDEX, Index, IRBuilder, Value, suggest_name
 from tapeflow.frontend.c_constants import integer
 from tapeflow.frontend.c_expressions import Binding, Expressions, Fixed, Place, Slot
 from tapeflow.frontend.c_loops import CountedLoop, counted_loop
@@ -68,9 +68,10 @@ class Statements:
     def declaration(self, node: Node) -> None:
         """A variable that the function declares."""
         if node.storage_class in ("STATIC", "EXTERN") and not is_constant_table(node):
+            what = "static variable" if node.storage_class == "STATIC" else "global variable"
             raise node.error(
-                f"'{node.spelling}' can change between calls, which is not supported",
-                "pass it as a parameter, or make it 'const'",
+                f"the {what} '{node.spelling}' can change between calls, which is not supported",
+                "pass it as a parameter, or declare it 'static const' with a constant value",
             )
         if node.type.is_volatile:
             raise node.error(f"'{node.spelling}' is volatile, which is not supported", "leave 'volatile' out")
@@ -134,8 +135,10 @@ class Statements:
                 self.expressions.call(inner)
         elif inner.kind == "CSTYLE_CAST_EXPR" and inner.type.kind == "VOID":
             self._expression(inner.children[-1])
-        elif inner.type.kind == "INVALID" or c_effects.has_effects(inner):
+        elif inner.type.kind == "INVALID":
             raise unsupported(inner)
+        elif (change := next(c_effects.effects(inner), None)) is not None:
+            raise unsupported(change)
 
     def _assigned_value(self, node: Node, scalar: Scalar) -> Value:
         """The value of the right side of an assignment, converted to `scalar`; it may be an assignment itself."""
@@ -291,7 +294,7 @@ class Statements:
         block = Block(arg_types=[INDEX])
         (variable,) = block.args
         variable.location = counter.named_location(name)
-        variable.name_hint = f"{name}_down" if loop.descending else name
+        suggest_name(variable, f"{name}_down" if loop.descending else name)
         first = 0 if loop.descending else iterations.start
         lower, upper, step = (build.index_ssa(index, node) for index in (first, iterations.end, iterations.step))
         with build.inside(block, node):

@@ -95,6 +95,14 @@ _UNARY_OPERATORS: tuple[str | None, ...] = (
 )  # fmt: skip
 
 
+def _name_of_kind(handle: Any) -> str:
+    """What libclang calls the kind of a cursor or type; the bindings do not know all that the library knows."""
+    try:
+        return handle.kind.name
+    except ValueError:
+        return "UNKNOWN"
+
+
 class SourceType:
     """A C type, as declared: an array parameter is an array here, not a pointer."""
 
@@ -106,7 +114,7 @@ class SourceType:
     @cached_property
     def kind(self) -> str:
         """What kind of type it is to libclang, typedefs looked through: `INT`, `POINTER`, `VARIABLEARRAY` ..."""
-        return self._handle.kind.name
+        return _name_of_kind(self._handle)
 
     @property
     def spelling(self) -> str:
@@ -160,7 +168,7 @@ class Node:
     @cached_property
     def kind(self) -> str:
         """What kind of construct it is to libclang: `FOR_STMT`, `BINARY_OPERATOR` ..."""
-        return self._cursor.kind.name
+        return _name_of_kind(self._cursor)
 
     @cached_property
     def spelling(self) -> str:
@@ -210,7 +218,7 @@ class Node:
     def initializer(self) -> Node | None:
         """The initial value in a variable's declaration."""
         cursor = _clang().conf.lib.clang_Cursor_getVarDeclInitializer(self._cursor)
-        if cursor.kind.is_invalid():
+        if cursor == _clang().conf.lib.clang_getNullCursor():
             return None
         # libclang does not tie the cursor to its translation unit, which must outlive it.
         cursor._tu = self._cursor._tu

@@ -67,6 +67,9 @@ def _parse(name: str, text: str) -> ModuleOp:
     context = Context()
     for dialect, factory in Universe.get_multiverse().all_dialects.items():
         context.register_dialect(dialect, factory)
+    if not text.strip():
+        # xDSL's parser wants at least one operation.
+        return ModuleOp([])
     try:
         module = Parser(context, text, name).parse_module()
     except ParseError as error:

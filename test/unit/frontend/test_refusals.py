@@ -265,32 +265,32 @@ VARIABLES = [
         "global_read",
         "double scale = 2;\ndouble f(double a) { return a * scale; }",
         "2:33",
-        "the global variable 'scale' can change between calls, which is not supported",
+        "the global variable 'scale' is not constant, which is not supported",
     ),
     Refused(
         "global_array",
         "double table[3];\ndouble f(int i) { return table[i]; }",
         "2:26",
-        "the global variable 'table' can change between calls, which is not supported",
+        "the global variable 'table' is not constant, which is not supported",
     ),
     Refused(
         "global_array_arg",
         "double table[3];\nstatic double g(const double *x) { return x[0]; }\n"
         "double f(int i) { return g(table); }",
         "3:28",
-        "the global variable 'table' can change between calls, which is not supported",
+        "the global variable 'table' is not constant, which is not supported",
     ),
     Refused(
         "static_local",
         "double f(double a) {\n  static double total = 0;\n  total += a;\n  return total;\n}",
         "2:17",
-        "'total' can change between calls, which is not supported",
+        "the static variable 'total' can change between calls, which is not supported",
     ),
     Refused(
         "extern_local",
         "double f(double a) {\n  extern double total;\n  return a * total;\n}",
         "2:17",
-        "'total' can change between calls, which is not supported",
+        "the global variable 'total' can change between calls, which is not supported",
     ),
     Refused(
         "string",
@@ -935,6 +935,55 @@ REST = [
         "double f(int c, double *x, double *y) { return (c ? x : y)[0]; }",
         "1:49",
         "a value of type 'double *' is not supported here: a pointer could escape",
+    ),
+    Refused(
+        "assignment_in_choice",
+        "void f(int c, double *x) { c ? (x[0] = 1) : (x[1] = 2); }",
+        "1:33",
+        "an assignment inside another expression is not supported",
+    ),
+    Refused(
+        "call_in_choice",
+        "static void g(double *x) { x[0] = 1; }\nvoid f(int c, double *x) { c ? g(x) : (void)0; }",
+        "2:32",
+        "a call inside an expression that is a statement is not supported",
+    ),
+    Refused(
+        "compound_literal_value",
+        "double f(double a) { return (_Bool){1}; }",
+        "1:29",
+        "compound literals are not supported",
+    ),
+    Refused(
+        "braces_round_scalar",
+        "double f(double a) {\n  double b = {a};\n  return b;\n}",
+        "2:14",
+        "braces are only supported round the initial values of an array",
+    ),
+    Refused(
+        "extern_const",
+        "extern const double W[2];\ndouble f(double a) { return a * W[0]; }",
+        "2:33",
+        "the global variable 'W' is not constant, which is not supported",
+    ),
+    Refused(
+        "half",
+        "_Float16 f(_Float16 a) { return a; }",
+        "1:10",
+        "'f' returns a value of type '_Float16', which is not supported",
+    ),
+    Refused(
+        "own_declaration_of_library_function",
+        "float sin(float a);\ndouble f(double a) { return sin(a); }",
+        "2:29",
+        "'sin' is not declared here as the C library declares it",
+    ),
+    Refused(
+        "element_counts",
+        "double f(int n, int k[2]) {\n  double s = 0;\n  for (k[0] = 0; k[0] < n; k[0]++) s += 1;\n  return s;\n}",
+        "3:18",
+        "neither side of the condition is the variable that the 'for' steps: the number of iterations is not known on "
+        "entry",
     ),
 ]  # fmt: skip
 
