@@ -62,6 +62,8 @@ def cast_to(ctype: str, operand: Expression) -> Expression:
 
 def meaning(ctype: str, operand: Expression) -> Expression:
     """`operand` converted to `ctype`: by C itself where it keeps the value, else by a cast."""
+    if same(operand.meant, ctype):
+        return operand
     if operand.ctype == operand.meant and widens(operand.ctype, ctype):
         return replace(operand, meant=ctype)
     return cast_to(ctype, operand.converted())
@@ -178,6 +180,8 @@ def add(a: Expression, b: Expression) -> Expression:
         return a
     if b.literal is not None and b.literal < 0:
         return infix("-", SUM, "ptrdiff_t", a, integer(-b.literal))
+    if b.precedence == SUM and same(of_arithmetic(a.ctype, b.ctype), "ptrdiff_t"):
+        return Expression(f"{a.text} + {b.text}", SUM, "ptrdiff_t", "ptrdiff_t")
     return infix("+", SUM, "ptrdiff_t", a, b)
 
 
@@ -235,12 +239,20 @@ def _infix(sign: str, precedence: int) -> Row:
 
 def _unsigned_infix(sign: str, precedence: int) -> Row:
     def row(op: Operation, operands: Sequence[Expression], ctype: str) -> Expression:
-        wide = unsigned(ctype)
-        a, b = (cast_to(wide, operand.converted()) for operand in operands)
+        a, b = _unsigned(unsigned(ctype), operands)
         text = f"{a.within(precedence)} {sign} {b.within(precedence + 1)}"
         return cast_to(ctype, Expression(text, precedence, ctype, ctype))
 
     return row
+
+
+def _unsigned(ctype: str, operands: Sequence[Expression]) -> list[Expression]:
+    """Operands read as unsigned; C converts a literal by itself beside one that is converted."""
+    # A conversion to a wider signed type first would not change what comes out.
+    literals = [operand.literal is not None and operand.literal >= 0 for operand in operands]
+    if all(literals):
+        literals[0] = False
+    return [it if literal else cast_to(ctype, it) for it, literal in zip(operands, literals, strict=True)]
 
 
 def _bitwise(sign: str, precedence: int, logical: str, logical_precedence: int) -> Row:
@@ -271,7 +283,7 @@ def _logical_operand(operand: Expression, precedence: int) -> str:
 
 
 def _shift_left(op: Operation, operands: Sequence[Expression], ctype: str) -> Expression:
-    value = cast_to(unsigned(ctype), operands[0].converted())
+    value = cast_to(unsigned(ctype), operands[0])
     return cast_to(ctype, Expression(f"{value.text} << {operands[1].within(SUM + 1)}", SHIFT, ctype, ctype))
 
 
@@ -281,7 +293,7 @@ def _shift_right(op: Operation, operands: Sequence[Expression], ctype: str) -> E
 
 
 def _shift_right_unsigned(op: Operation, operands: Sequence[Expression], ctype: str) -> Expression:
-    value = cast_to(unsigned(ctype), operands[0].converted())
+    value = cast_to(unsigned(ctype), operands[0])
     return cast_to(ctype, Expression(f"{value.text} >> {operands[1].within(SUM + 1)}", SHIFT, ctype, ctype))
 
 
@@ -308,8 +320,7 @@ def _unsigned_call(function: str) -> Row:
     """A function of tapeflow_rt.h on uint64_t."""
 
     def row(op: Operation, operands: Sequence[Expression], ctype: str) -> Expression:
-        wide = (cast_to(unsigned(ctype), operand.converted()) for operand in operands)
-        return cast_to(ctype, call(function, "int64_t", *wide))
+        return cast_to(ctype, call(function, "int64_t", *_unsigned(unsigned(ctype), operands)))
 
     return row
 
@@ -334,8 +345,7 @@ def _compare_integers(op: Operation, operands: Sequence[Expression], ctype: str)
     predicate = _predicate(op)
     if predicate < 6:
         return _comparison(_CMPI[predicate], *operands)
-    wide = unsigned(c_type(op.operands[0].type))
-    a, b = (cast_to(wide, it.converted()) for it in operands)
+    a, b = _unsigned(unsigned(c_type(op.operands[0].type)), operands)
     return _comparison(_CMPI_UNSIGNED[predicate - 6], a, b)
 
 
@@ -394,6 +404,11 @@ def _negate(op: Operation, operands: Sequence[Expression], ctype: str) -> Expres
     return minus(operands[0])
 
 
+def _absolute(op: Operation, operands: Sequence[Expression], ctype: str) -> Expression:
+    # Compilers suspect abs where fabs is called with an integer.
+    return _call("fabs")(op, [operands[0].converted()], ctype)
+
+
 def _reciprocal_root(op: Operation, operands: Sequence[Expression], ctype: str) -> Expression:
     root = _call("sqrt")(op, operands, ctype)
     return infix("/", PRODUCT, ctype, floating(1.0, ctype), root)
@@ -446,7 +461,7 @@ ROWS: Mapping[type[Operation], Row] = {
     arith.FPToUIOp: _to_unsigned,
     arith.ExtFOp: _convert,
     arith.TruncFOp: _convert,
-    xmath.AbsFOp: _call("fabs"),
+    xmath.AbsFOp: _absolute,
     xmath.AbsIOp: _integer_call("tf_abs"),
     xmath.AcosOp: _call("acos"),
     xmath.AcoshOp: _call("acosh"),

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tapeflow.analysis.source_names import source_name
 from tapeflow.backend.c_arrays import memref_type, parameter_name
+from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_plan import Plan, extra_parameters
 from tapeflow.backend.c_regions import CRegion
@@ -43,18 +44,19 @@ class FunctionPrinter:
 
     Args:
         function: structured, without calls, as after `ad-prepare`.
-        taken: names that have a meaning in the whole file; those of the record types are added.
+        name: in C.
+        file_scope: names that have a meaning in the whole file; those of the record types are added.
         text: the file's lines so far.
     """
 
-    def __init__(self, function: func.FuncOp, taken: set[str], text: Text):
+    def __init__(self, function: func.FuncOp, name: str, file_scope: Scope, text: Text):
         self.function = function
         self.plan = Plan(function)
-        self.name = function.sym_name.data
-        self.values = Values(self.plan, Scope(taken))
+        self.name = name
+        self.values = Values(self.plan, file_scope.inner())
         self.text = text
         self.signature = self._signature()
-        self._name_regions(taken)
+        self._name_regions(file_scope)
         self.statements = Statements(self.plan, self.values, text)
 
     # Signature
@@ -70,7 +72,7 @@ class FunctionPrinter:
             if index != returned:
                 c_type(type_, self.function.location)
                 parameters.append(PrintedParameter(self.values.name(self._result_name(index)), "result", type_, index))
-        return PrintedFunction(self.name, tuple(parameters), results, returned)
+        return PrintedFunction(self.function.sym_name.data, self.name, tuple(parameters), results, returned)
 
     def _parameters_of(self, argument: BlockArgument, name: str) -> Iterator[PrintedParameter]:
         if not isinstance(argument.type, MemRefType):
@@ -115,14 +117,13 @@ class FunctionPrinter:
 
     # Regions
 
-    def _name_regions(self, taken: set[str]) -> None:
+    def _name_regions(self, file_scope: Scope) -> None:
         gradient_of = self.function.attributes.get("tapeflow.gradient_of")
         prefix = gradient_of.data if isinstance(gradient_of, StringAttr) else self.name
         for region in self.plan.regions.all:
             self.values.regions[region] = self.values.name(f"tape_{region.label}")
             if region.is_struct:
-                struct = self.values.structs[region] = self.values.name(f"{prefix}_{region.label}")
-                taken.add(struct)
+                self.values.structs[region] = file_scope.take(self.values.name(f"{prefix}_{region.label}"))
             elif region.layout == "soa":
                 for name in tape_names(self.values, region):
                     self.values.name(name)
@@ -152,7 +153,7 @@ class FunctionPrinter:
         return -(-size // widest) * widest
 
     def _where(self, region: CRegion) -> str:
-        """`each i, j with c true`: the loops and branches round the op that records."""
+        """`each i, j where c`: the loops and branches round the op that records."""
         loops: list[str] = []
         branches: list[str] = []
         writer = next((op for op in self.function.walk() if self._records(op, region)), None)
@@ -162,13 +163,14 @@ class FunctionPrinter:
                 case scf.ForOp() | spad.LayerOp():
                     loops.insert(0, self.values.loops.get(parent, "iteration"))
                 case scf.IfOp():
+                    condition = self.values.conditions.get(parent, "a condition")
                     taken = child.parent_region() is parent.true_region
-                    branches.insert(0, f"{source_name(parent.cond) or 'a condition'} {'true' if taken else 'false'}")
+                    branches.insert(0, condition if taken else f"not {condition}")
                 case _:
                     pass
             child, parent = parent, parent.parent_op()
         where = f"each {', '.join(loops)}" if loops else "once"
-        return f"{where} with {' and '.join(branches)}" if branches else where
+        return f"{where} where {', '.join(branches)}" if branches else where
 
     def _records(self, op: Operation, region: CRegion) -> bool:
         match op:
@@ -209,7 +211,7 @@ class FunctionPrinter:
         """Sizes, the one reservation, then everything it is for."""
         for op in self.plan.entry.ops:
             yield from self.statements.pure(op)
-        for array in self.plan.arrays.locals:
+        for array in self.plan.locals:
             wanted = source_name(array.root) or "array"
             self.values.arrays[array] = self.values.name(wanted)
         reservations = list(self._reservations())
@@ -227,7 +229,7 @@ class FunctionPrinter:
             yield Line("")
 
     def _reservations(self) -> Iterator[str]:
-        for array in self.plan.arrays.locals:
+        for array in self.plan.locals:
             if array.place == "arena":
                 yield f"TF_BYTES({array.ctype}, {self.values.count(array).text})"
         for region in self.plan.regions.all:
@@ -286,12 +288,20 @@ class FunctionPrinter:
         marks: dict[Operation, list[Line]] = {}
         if self.plan.reverse_start is not None:
             yield Line("/* forward sweep */", 1)
-            marks[self.plan.reverse_start] = [Line(""), *self._turn_around(), Line("/* reverse sweep */", 1)]
+            start = self._before_silent(ops, self.plan.reverse_start)
+            marks[start] = [Line(""), *self._turn_around(), Line("/* reverse sweep */", 1)]
         yield from self.statements.straight(ops, marks)
         if self.plan.reverse_start is None:
             yield from self._checked()
         yield from self._closed(ops)
         yield from self._returned(end)
+
+    def _before_silent(self, ops: list[Operation], op: Operation) -> Operation:
+        """The first of the operations in front of `op` that are printed behind it, within other statements."""
+        index = ops.index(op)
+        while index > 0 and is_expression(ops[index - 1]) and ops[index - 1].results[0] not in self.plan.variables.of:
+            index -= 1
+        return ops[index]
 
     def _has_text(self, op: Operation) -> bool:
         silent = memref.AllocOp | memref.AllocaOp | memref.DeallocOp | tape.CreateOp | stream.CreateOp | spad.AllocOp

@@ -70,7 +70,7 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
         case "result":
             return "set to a result" if not parameter.name.endswith("_b") else "set to an adjoint"
         case "scalar":
-            return _scalar_role(parameter)
+            return _scalar_role(printer, parameter)
         case "array":
             argument = printer.function.args[parameter.index]
             extents = printer.plan.arrays.of_root[argument].extents
@@ -78,8 +78,11 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             return f"{shape or '[1]'}, {_array_role(printer, parameter)}"
 
 
-def _scalar_role(parameter: PrintedParameter) -> str:
-    return f"{parameter.type}" if not parameter.name.endswith("_b") else "seed: the cotangent of the result"
+def _scalar_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
+    gradient_of = printer.function.attributes.get("tapeflow.gradient_of")
+    if not isinstance(gradient_of, StringAttr):
+        return "a number"
+    return "seed: the cotangent of the result" if parameter.name.endswith("_b") else f"as in {gradient_of.data}"
 
 
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:

@@ -24,6 +24,9 @@ from tapeflow.dialects import spad, stream, tape
 _MOST_OPERATIONS = 6
 """In one statement, unless one operation has more operands."""
 
+_CONVERSIONS = arith.IndexCastOp | arith.ExtSIOp | arith.SIToFPOp | arith.ExtFOp
+"""What C mostly does by itself."""
+
 _COUNTED_ONCE = (tape.CreateOp, stream.CreateOp, memref.AllocOp, memref.AllocaOp)
 """What they read is printed twice, in the reservation and in the opening, so it needs a name."""
 
@@ -81,8 +84,8 @@ class Inlining:
         match op:
             case arith.ConstantOp() | memref.DimOp():
                 return True
-            case arith.IndexCastOp():
-                return not self._is_compound(op.input)
+            case _ if isinstance(op, _CONVERSIONS):
+                return not self._is_compound(op.operands[0])
             case arith.AddiOp() | arith.SubiOp() if isinstance(op.result.type, IndexType):
                 constants = [integer_constant(operand) is not None for operand in op.operands]
                 return any(constants) and not any(map(self._is_compound, op.operands))
@@ -93,7 +96,7 @@ class Inlining:
         """Whether `value` is printed with operators if it is printed in place."""
         if not isinstance(value, OpResult) or self.reads.is_loop_variable(value):
             return False
-        return is_expression(value.op) and not isinstance(value.op, arith.ConstantOp | arith.IndexCastOp)
+        return is_expression(value.op) and not isinstance(value.op, arith.ConstantOp | _CONVERSIONS)
 
     def _through_free(self, value: SSAValue) -> Iterator[SSAValue]:
         if isinstance(value, OpResult) and not self.reads.is_loop_variable(value) and self.is_free(value.op):
@@ -121,10 +124,11 @@ class Inlining:
             total = len(inner) and sum(weights[operand] for operand in inner)
             # Names from the source stay first, then what is longest.
             inner.sort(key=lambda operand: (_is_named(operand), weights[operand]))
-            while inner and total + 1 > _MOST_OPERATIONS:
+            own = 1 if is_expression(op) else 0
+            while inner and total + own > _MOST_OPERATIONS:
                 total -= weights[inner.pop()]
             self.nested.update(inner)
-            weights[op] = total + 1
+            weights[op] = total + own
 
     def _operands(self, op: Operation) -> list[Operation]:
         values = [read.value for read in self.reads.of(op)]

@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.backend.c_arrays import root_of
 from tapeflow.backend.c_reads import Merge, Reads
 from tapeflow.dialects import ad, spad, stream, tape
 
@@ -75,7 +77,14 @@ class Needs:
         while current is not None and current not in self.ops and not isinstance(current, func.FuncOp):
             self.ops.add(current)
             self._need(read.value for read in self.reads.of(current))
+            self._need_arrays(current)
             current = current.parent_op()
+
+    def _need_arrays(self, op: Operation) -> None:
+        """Whoever touches an array needs its allocation."""
+        for operand in op.operands:
+            if isinstance(operand.type, MemRefType) and isinstance(root := root_of(operand), OpResult):
+                self._need_op(root.op)
 
     def _follow(self, value: SSAValue) -> None:
         if (merge := self._merge_of.get(value)) is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from tapeflow.backend.c_arrays import Arrays, ExtentParameter, parameter_name
+from tapeflow.backend.c_arrays import Arrays, CArray, ExtentParameter, parameter_name
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_inlining import Inlining
 from tapeflow.backend.c_needs import Needs
@@ -77,6 +77,11 @@ class Plan:
         self.entry = self._entry()
         self.reverse_start = reverse_start(self)
 
+    @property
+    def locals(self) -> list[CArray]:
+        """The local arrays that are used, in order."""
+        return [array for array in self.arrays.locals if array.root.owner in self.needs.ops]
+
     def _is_reserved(self, region: CRegion) -> bool:
         if region.home is None:
             return True
@@ -87,7 +92,7 @@ class Plan:
         for region in self.regions.all:
             if region.reserve is not None and region not in self.growing:
                 counts |= size_ops(self, region.reserve) or set()
-        for array in self.arrays.locals:
+        for array in self.locals:
             for extent in array.extents:
                 if isinstance(extent, SSAValue):
                     found = size_ops(self, extent)
@@ -127,22 +132,28 @@ def size_ops(plan: Plan, size: SSAValue) -> set[Operation] | None:
 
 
 def reverse_start(plan: Plan) -> Operation | None:
-    """The first operation of the function's top block that belongs to the reverse sweep; None if there is none."""
-    accumulated = {
-        plan.arrays.of(op.memref) for op in plan.function.walk() if isinstance(op, ad.AccumulateOp)
-    }  # shadows, local ones among them
+    """The first operation of the function's top block that belongs to the reverse sweep; None if there is none.
+
+    That is one that takes something off a tape, touches a shadow, or computes with a seed.
+    """
+    if "tapeflow.gradient_of" not in plan.function.attributes:
+        return None
+    adjoints: set[SSAValue] = {
+        argument for argument in plan.function.args if parameter_name(plan.function, argument).endswith("_b")
+    }
+    shadows = {plan.arrays.of(op.memref) for op in plan.function.walk() if isinstance(op, ad.AccumulateOp)}
 
     def is_reverse(op: Operation) -> bool:
         match op:
             case tape.PopOp() | tape.ReplayOp() | spad.ReadOp() | ad.AccumulateOp():
                 return True
-            case memref.LoadOp() | memref.StoreOp():
-                return plan.arrays.of(op.memref) in accumulated
+            case memref.LoadOp() | memref.StoreOp() if plan.arrays.of(op.memref) in shadows:
+                return True
             case _:
-                return False
+                return any(operand in adjoints for operand in op.operands)
 
     for op in plan.needs.block_ops(plan.function):
-        if any(is_reverse(inner) for inner in op.walk()):
+        if not isinstance(op, func.ReturnOp) and any(is_reverse(inner) for inner in op.walk()):
             return op
     return None
 

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from tapeflow.backend.c_function import FunctionPrinter, RecordType
 from tapeflow.backend.c_header import header_text
+from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_text import Line, Text
 from tapeflow.backend.printed import PrintedC
 from tapeflow.errors import TapeflowError
@@ -34,17 +35,18 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
     """
     functions = _functions(op, name)
     text = Text()
-    taken = {function.sym_name.data for function in functions}
+    file_scope = Scope()
+    names = [file_scope.take(function.sym_name.data) for function in functions]
     printers: list[FunctionPrinter] = []
     records: list[RecordType] = []
-    for function in functions:
-        printer = FunctionPrinter(function, taken, text)
+    for function, c_name in zip(functions, names, strict=True):
+        printer = FunctionPrinter(function, c_name, file_scope, text)
         if text.lines:
             text.lines.append(Line(""))
         printer.print()
         printers.append(printer)
         records += printer.record_types()
-    file_name = _file_name(functions)
+    file_name = names[functions.index(_most_wanted(functions))]
     text.lines = [Line(f'#include "{file_name}.h"'), Line(""), *_record_lines(records), *text.lines]
     return PrintedC(
         name=file_name,
@@ -67,9 +69,10 @@ def _functions(op: Operation, name: str | None) -> list[func.FuncOp]:
     return found
 
 
-def _file_name(functions: Sequence[func.FuncOp]) -> str:
+def _most_wanted(functions: Sequence[func.FuncOp]) -> func.FuncOp:
+    """The function that gives the file its name."""
     gradients = [function for function in functions if "tapeflow.gradient_of" in function.attributes]
-    return (gradients or functions)[0].sym_name.data
+    return (gradients or functions)[0]
 
 
 def _record_lines(records: Sequence[RecordType]) -> list[Line]:

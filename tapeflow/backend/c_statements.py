@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.source_names import source_name
@@ -35,6 +36,47 @@ _COMPOUND: dict[type[Operation], tuple[str, bool]] = {
 }
 """Operations with an assignment of their own, and whether they commute."""
 
+_DESCRIPTIONS: dict[type[Operation], str] = {
+    arith.AddfOp: "sum",
+    arith.AddiOp: "sum",
+    arith.SubfOp: "difference",
+    arith.SubiOp: "difference",
+    arith.MulfOp: "product",
+    arith.MuliOp: "product",
+    arith.DivfOp: "quotient",
+    arith.DivSIOp: "quotient",
+    arith.DivUIOp: "quotient",
+    arith.FloorDivSIOp: "quotient",
+    arith.CeilDivSIOp: "quotient",
+    arith.CeilDivUIOp: "quotient",
+    arith.RemSIOp: "remainder",
+    arith.RemUIOp: "remainder",
+    arith.MinSIOp: "least",
+    arith.MinUIOp: "least",
+    arith.MinnumfOp: "least",
+    arith.MinimumfOp: "least",
+    arith.MaxSIOp: "most",
+    arith.MaxUIOp: "most",
+    arith.MaxnumfOp: "most",
+    arith.MaximumfOp: "most",
+    arith.NegfOp: "negated",
+    arith.SelectOp: "chosen",
+    arith.AndIOp: "bits",
+    arith.OrIOp: "bits",
+    arith.XOrIOp: "bits",
+    arith.ShLIOp: "bits",
+    arith.ShRSIOp: "bits",
+    arith.ShRUIOp: "bits",
+    arith.TruncFOp: "rounded",
+    arith.FPToSIOp: "truncated",
+    arith.FPToUIOp: "truncated",
+    arith.TruncIOp: "truncated",
+    scf.IfOp: "chosen",
+    scf.ForOp: "carried",
+    spad.LayerOp: "carried",
+}
+"""What to call a value that the source has no name for."""
+
 _TRANSFERS = (spad.DmaStartOp, spad.DmaWaitOp, stream.PushOp, stream.PrefetchOp, stream.PopOp)
 
 
@@ -58,6 +100,7 @@ class Statements:
         self.block: TextBlock | None = None
         self.in_branch_of_segments = False
         self._loops_in: dict[Operation, bool] = {}
+        self._preset: set[tuple[Operation, Variable]] = set()
 
     # Lines
 
@@ -107,7 +150,7 @@ class Statements:
         for op in ops[begin:]:
             if self.has_loop(op):
                 return False
-            if self._is_counted(op):
+            if self._is_counted(op) and not self.plan.inlining.is_free(op):
                 return True
         return False
 
@@ -147,7 +190,9 @@ class Statements:
             Copy(self.plan.variables.of[merge.result], assigned)
             for merge in self.plan.needs.merges(parent)
             for end, assigned in merge.yields
-            if end is block.last_op and self.plan.variables.of.get(assigned) is not self.plan.variables.of[merge.result]
+            if end is block.last_op
+            and self.plan.variables.of.get(assigned) is not (variable := self.plan.variables.of[merge.result])
+            and (end, variable) not in self._preset
         ]
         yield from self.copies(copies, block.last_op)
 
@@ -247,7 +292,19 @@ class Statements:
         """The variables that branches or loops from `op` on assign and that have no value before."""
         for variable in self.plan.variables.declared_before.get(op, ()):
             name = self.values.variables[variable] = self.values.name(self._wanted_name(variable))
-            yield self.line(f"{c_type(variable.values[0].type)} {name};")
+            ctype = c_type(variable.values[0].type)
+            preset = self._preset_value(variable, op)
+            yield self.line(f"{ctype} {name};" if preset is None else f"{ctype} {name} = {preset.text};")
+
+    def _preset_value(self, variable: Variable, op: Operation) -> Expression | None:
+        """The constant that the else arm of `op` would put into `variable`: it may as well be there before."""
+        for merge in variable.merges:
+            if merge.op is op and isinstance(op, scf.IfOp):
+                end, assigned = merge.yields[1]
+                if self._is_constant(assigned):
+                    self._preset.add((end, variable))
+                    return self.values.of(assigned)
+        return None
 
     # Names
 
@@ -265,9 +322,17 @@ class Statements:
             if merge.carried is not None and (name := source_name(merge.carried)):
                 return name
         for value in variable.values:
-            if name := source_name(value):
+            if (name := source_name(value)) and not self._is_name_of_array(value, name):
                 return name
         return self._described(variable.values[0])
+
+    def _is_name_of_array(self, value: SSAValue, name: str) -> bool:
+        """Whether `name` is that of the array that `value` is loaded from, so that an element needs another."""
+        return (
+            isinstance(value, OpResult)
+            and isinstance(value.op, memref.LoadOp)
+            and self.values.array(value.op.memref) == name
+        )
 
     def _initial_name(self, merge: Merge) -> str | None:
         """The name of an initial value that has no variable of its own."""
@@ -298,21 +363,22 @@ class Statements:
         match value.op:
             case memref.LoadOp():
                 return self._element_name(value.op)
-            case arith.AddfOp() | arith.AddiOp():
-                return "sum"
-            case arith.SubfOp() | arith.SubiOp():
-                return "difference"
-            case arith.MulfOp() | arith.MuliOp():
-                return "product"
-            case arith.DivfOp() | arith.DivSIOp():
-                return "quotient"
-            case arith.CmpfOp() | arith.CmpiOp():
+            case _ if value.type == i1:
                 return "condition"
             case tape.PopOp() | tape.ReplayOp():
                 region = self.plan.regions.of(value.op.operands[0])
                 return region.fields[value.index].name or region.label
+            case _ if type(value.op) in _DESCRIPTIONS:
+                return _DESCRIPTIONS[type(value.op)]
             case _:
-                return value.op.name.rsplit(".", 1)[-1]
+                return self._call_name(value.op)
+
+    def _call_name(self, op: Operation) -> str:
+        """`sin_t` for `sin(t)`."""
+        function = op.name.rsplit(".", 1)[-1]
+        argument = self.values.of(op.operands[0]).text
+        self.values.take_printed()
+        return f"{function}_{argument}" if argument.isidentifier() else f"{function}_value"
 
     def _element_name(self, op: memref.LoadOp) -> str:
         """`x_i` for `x[i]`, `u_im1j` for `u[i - 1][j]`."""
@@ -474,12 +540,16 @@ class Statements:
     def branch(self, op: scf.IfOp) -> Iterator[Line]:
         """An if, with what only one arm has to do."""
         condition = self.values.of(op.cond)
+        self.values.conditions[op] = condition.text
         printed = self.values.take_printed()
         arms = [self.arm(op, region) for region in range(2)]
         then, otherwise = arms
         if not then and not otherwise:
+            # Both arms leave the variable as it is; the condition may have no other reader.
+            yield self.line(f"(void){condition.within(c.UNARY)};", op, *printed)
             return
-        if not otherwise and all(isinstance(child, _TRANSFERS) for child in self.plan.needs.block_ops(op)):
+        children = self.plan.needs.block_ops(op)
+        if not otherwise and all(isinstance(child, _TRANSFERS) for child in children) and (children or len(then) == 1):
             yield self.line(f"if ({condition.text}) {_one_line(then)}", op, *printed)
             return
         if not then:
@@ -503,7 +573,7 @@ class Statements:
             if self.has_loop(op):
                 lines += self.straight(ops)
             else:
-                if any(self._is_counted(child) and not isinstance(child, _TRANSFERS) for child in ops):
+                if self._costs([child for child in ops if not isinstance(child, _TRANSFERS)], 0):
                     lines.append(self._arm_begin())
                 for child in ops:
                     if not isinstance(child, _TRANSFERS):

@@ -21,8 +21,8 @@ from tapeflow.backend.c_types import c_type
 from tapeflow.backend.c_variables import Variable
 from tapeflow.dialects import spad
 
-_COUNT_BITS = 62
-"""Products of counts below this many bits cannot overflow, nor can a sum of two."""
+_COUNT_BITS = 63
+"""The most bits that the magnitude of a `ptrdiff_t` can have."""
 
 
 @dataclass
@@ -38,6 +38,9 @@ class Values:
     structs: dict[CRegion, str] = field(default_factory=dict[CRegion, str])
     records: dict[Operation, str] = field(default_factory=dict[Operation, str])
     loops: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    conditions: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """What the branches printed so far depend on."""
+
     variables: dict[Variable, str] = field(default_factory=dict[Variable, str])
     printed: list[Operation] = field(default_factory=list[Operation])
     """The operations printed since this was last emptied."""
@@ -144,10 +147,21 @@ class Values:
         """The number of elements of an array."""
         if None in array.extents:
             return self.extent(None)
-        total = c.integer(1)
+        total, bits = c.integer(1), 0
         for extent in array.extents:
-            total = c.multiply(total, self.extent(extent))
+            size = self.extent(extent)
+            bits += self._extent_bits(extent)
+            # The caller has an argument; a local array may turn out to be larger than memory.
+            if bits > _COUNT_BITS and array.place == "arena" and total.literal != 1:
+                total = c.call("tf_times", "ptrdiff_t", total, size)
+            else:
+                total = c.multiply(total, size)
         return total
+
+    def _extent_bits(self, extent: Extent) -> int:
+        if isinstance(extent, int):
+            return extent.bit_length()
+        return self._bits_of(extent) if isinstance(extent, SSAValue) else 64
 
     def subscript(self, array: SSAValue, indices: Sequence[SSAValue]) -> Expression:
         """The place of an element in the flat array that `array` is a view of."""

@@ -270,7 +270,7 @@ class NativeFunction:
         self.tape = library.tapeflow_new()
         if not self.tape:
             raise MemoryError(f"{self.signature.name}: no memory for the runtime object")
-        weakref.finalize(self, library.tapeflow_free, self.tape)
+        self.freed = weakref.finalize(self, library.tapeflow_free, self.tape)
 
     def call(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Call the function.

@@ -59,12 +59,14 @@ class PrintedFunction:
     """The C signature of a printed function.
 
     Attributes:
-        name: in C.
+        symbol: its name in the IR.
+        name: in C; the same, unless C or C++ has taken it.
         parameters: in order, the runtime object first.
         results: the types of the IR function's results.
         returned: the result that the C function returns; None if it returns none.
     """
 
+    symbol: str
     name: str
     parameters: tuple[PrintedParameter, ...]
     results: tuple[Attribute, ...]
@@ -89,13 +91,13 @@ class PrintedC:
     functions: tuple[PrintedFunction, ...]
     blocks: tuple[PrintedBlock, ...]
 
-    def function(self, name: str) -> PrintedFunction:
-        """The function called `name`.
+    def function(self, symbol: str) -> PrintedFunction:
+        """The function that the IR calls `symbol`.
 
         Raises:
             KeyError: there is none.
         """
         for function in self.functions:
-            if function.name == name:
+            if function.symbol == symbol:
                 return function
-        raise KeyError(name)
+        raise KeyError(symbol)

@@ -1,0 +1,76 @@
+// RUN: tapeflow-opt %s --split-input-file --verify-diagnostics -t tapeflow-c | filecheck %s
+
+// What has no C is refused with its place and a remedy.
+
+func.func private @g(f64) -> f64
+
+func.func @calls(%a: f64) -> f64 {
+  %b = func.call @g(%a) : (f64) -> f64 loc("f.c":3:7)
+  func.return %b : f64
+}
+// CHECK: f.c:3:7: error: 'func.call' cannot be printed as C
+// CHECK-NEXT: help: inline calls first, with the pass ad-prepare
+
+// -----
+
+func.func @half(%a: f16) -> f16 {
+  %b = arith.addf %a, %a : f16 loc("f.c":4:7)
+  func.return %b : f16
+}
+// CHECK: error: a value of type f16 has no type in C
+// CHECK-NEXT: help: use f64, f32, integers or index
+
+// -----
+
+func.func @loop(%a: i1) {
+  scf.while () : () -> () {
+    scf.condition(%a)
+  } do {
+    scf.yield
+  } loc("f.c":5:3)
+  func.return
+}
+// CHECK: error: 'scf.while' cannot be printed as C
+// CHECK-NEXT: help: lower it to func, scf.for, scf.if, memref, arith and math first
+
+// -----
+
+func.func @size(%k: memref<1xindex>, %a: f64) {
+  %c0 = arith.constant 0 : index
+  %n = memref.load %k[%c0] : memref<1xindex>
+  %x = memref.alloca(%n) : memref<?xf64> loc("f.c":6:10)
+  memref.store %a, %x[%c0] : memref<?xf64>
+  func.return
+}
+// CHECK: f.c:6:10: error: the size of this local array is not known when the function is entered
+// CHECK-NEXT: help: give it a size computed from the parameters alone
+
+// -----
+
+func.func @carried(%n: index, %x: memref<4xf64>, %y: memref<4xf64>, %a: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p, %q = scf.for %i = %c0 to %n step %c1 iter_args(%p_i = %x, %q_i = %y) -> (memref<4xf64>, memref<4xf64>) {
+    memref.store %a, %p_i[%c0] : memref<4xf64>
+    scf.yield %q_i, %p_i : memref<4xf64>, memref<4xf64>
+  }
+  func.return
+}
+// CHECK: error: an array that is carried by a loop cannot be printed as C
+// CHECK-NEXT: help: use one array, or copy between two
+
+// -----
+
+func.func @layout(%x: memref<?xf64, strided<[2]>> loc("x"("f.c":8:14))) {
+  func.return
+}
+// CHECK: error: the layout of 'x', memref<?xf64, strided<[2]>>, cannot be printed as C
+// CHECK-NEXT: help: pass contiguous arrays, memref<?x?xf64>
+
+// -----
+
+func.func @extent(%x: memref<?xf64> {tapeflow.name = "x", tapeflow.extents = ["n"]}) {
+  func.return
+}
+// CHECK: error: the extent 'n' of 'x' is no parameter
+
