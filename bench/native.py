@@ -1,0 +1,106 @@
+"""What a gradient costs natively: its time over the primal's, and the bytes of its tape.
+
+    python -m bench.native [--size paper] [--repeats 21] [--out out]
+
+Primal and gradient are compiled by the same compiler with the same flags and run in turns; medians of CPU time. Neither
+allocates: the tape's memory is that of the first call, which is not counted. Writes native.json and native.md.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import tapeflow
+from bench.primal import compile_primal
+from bench.suite import SUITE, Kernel
+from tapeflow.backend.native import FLAGS, find_compiler
+
+LEAST_SECONDS = 0.002
+"""A sample runs the function as often as this takes, so that the clock and the call do not show."""
+
+
+def measure(kernel: Kernel, size: str, repeats: int) -> dict[str, Any]:
+    """The medians of interleaved samples, and the tape's bytes."""
+    grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt))
+    primal = compile_primal(kernel, find_compiler().command, FLAGS)
+    # The gradient without the checks of the Python surface: what C code would pay.
+    inputs = grad.prepare(list(kernel.arguments(size).values()), None).inputs
+    tasks = {
+        "primal": _Restored(primal, list(kernel.arguments(size).values())),
+        "gradient": _Restored(lambda *inputs: grad.native.call(inputs), inputs),
+    }
+    for task in tasks.values():
+        task.seconds()
+    samples: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            samples[name].append(task.seconds())
+    medians = {name: statistics.median(times) for name, times in samples.items()}
+    return {
+        "kernel": kernel.name,
+        "primal_seconds": medians["primal"],
+        "gradient_seconds": medians["gradient"],
+        "ratio": medians["gradient"] / medians["primal"],
+        "tape_bytes": grad.tape_report().bytes,
+    }
+
+
+class _Restored:
+    """Calls of a function that may overwrite its arguments; they are restored outside of the time that is taken."""
+
+    def __init__(self, function: Callable[..., object], arguments: Sequence[Any]):
+        self.function, self.arguments = function, arguments
+        self.originals = [(array, array.copy()) for array in arguments if isinstance(array, np.ndarray)]
+
+    def seconds(self) -> float:
+        """The time of one call, in seconds: the mean over enough of them."""
+        total, calls = 0.0, 0
+        while total < LEAST_SECONDS:
+            for array, original in self.originals:
+                array[...] = original
+            started = time.process_time()
+            self.function(*self.arguments)
+            total += time.process_time() - started
+            calls += 1
+        return total / calls
+
+
+def markdown(rows: list[dict[str, Any]], size: str) -> str:
+    compiler = find_compiler()
+    lines = [
+        f"Kernels at {size} size, {' '.join(compiler.command)} {' '.join(FLAGS)}",
+        "",
+        "| kernel | primal (ms) | gradient (ms) | gradient over primal | tape bytes |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        times = f"{row['primal_seconds'] * 1e3:.4f} | {row['gradient_seconds'] * 1e3:.4f} | {row['ratio']:.2f}"
+        lines.append(f"| {row['kernel']} | {times} | {row['tape_bytes']:,} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(
+    size: str = "paper",
+    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
+    repeats: int = 21,
+    out: Path = Path("out"),
+) -> None:
+    """Measure, print and save."""
+    rows = [measure(SUITE[name], size, repeats) for name in kernels.split(",")]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "native.json").write_text(json.dumps(rows, indent=1))
+    text = markdown(rows, size)
+    (out / "native.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    typer.run(main)
