@@ -205,8 +205,11 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         app()
-    except (TapeflowError, OSError, MemoryError) as error:
-        print(str(error) or "error: out of memory", file=sys.stderr)
+    except TapeflowError as error:
+        print(error, file=sys.stderr)
+        sys.exit(INPUT_ERROR)
+    except (OSError, MemoryError) as error:
+        print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
         sys.exit(INPUT_ERROR)
 
 

@@ -55,7 +55,7 @@ def hexadecimal(value: Any) -> str:
 
 
 def program(grad: Gradient, call: Call) -> str:
-    """A `main` that calls the gradient twice with the inputs of `call`, and prints all that comes out in hexadecimal."""
+    """A `main` that calls the gradient twice with the inputs of `call`, and prints all that comes out."""
     signature = grad.compiled.printed.function(grad.name)
     return "\n".join(
         [

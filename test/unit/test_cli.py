@@ -183,6 +183,10 @@ def test_a_scratchpad_too_small_for_any_region_is_refused(tapeflow, tmp_path):
     assert names(tmp_path) == ["wide.c"]
 
 
+def test_a_file_that_is_not_there_is_named(tapeflow):
+    assert tapeflow("grad", "nowhere.c", "--wrt", "x", code=1).stderr == "error: nowhere.c: no such file\n"
+
+
 def test_missing_arguments_are_named(tapeflow):
     done = tapeflow("check", LOGSUM, "--wrt", "x", code=1)
     assert "logsum.c:4:19: error: int32 n: a value is needed" in done.stderr

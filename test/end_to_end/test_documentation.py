@@ -1,0 +1,64 @@
+"""The examples of the documentation run, and print what stands there.
+
+In a page, a block after `<!-- file: NAME -->` is that file; a `python` block is run, and the block without a language
+right after it is what it prints; in a `console` block, lines after `$ ` are commands and the others what they print.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/index.md", "docs/python.md", "docs/cli.md", "docs/kernels.md", "docs/errors.md")
+BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```\n", re.M | re.S)
+
+
+def run(command: list[str], folder: Path) -> str:
+    """What `command` prints, errors and remarks too."""
+    paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    environment = os.environ | {"PATH": os.pathsep.join(paths), "COLUMNS": "120"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return done.stdout
+
+
+def commands(console: str) -> list[tuple[str, str]]:
+    """Each command of a console block with what it prints."""
+    parts = re.split(r"^\$ (.*)\n", console, flags=re.M)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_print_what_stands_there(page: str, tmp_path: Path):
+    (tmp_path / "bench").symlink_to(ROOT / "bench")
+    text = (ROOT / page).read_text()
+    blocks = list(BLOCK.finditer(text))
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if block["file"]:
+            (tmp_path / block["file"]).write_text(block["text"])
+        elif block["language"] == "python":
+            printed = run([sys.executable, "-c", block["text"]], tmp_path)
+            # Its output, if it has any, follows at once.
+            adjacent = following is not None and following.start() == block.end() and not following["language"]
+            assert printed.strip() == (following["text"].strip() if adjacent and following else "")
+        elif block["language"] == "console":
+            for command, expected in commands(block["text"]):
+                assert run(["bash", "-c", command], tmp_path).strip() == expected.strip(), command
+        elif block["language"] == "sh":
+            targets = re.findall(r"^make (\w+)", block["text"], flags=re.M)
+            assert targets, "a block of shell commands is run only as a console block"
+            subprocess.run(["make", "-n", "-C", ROOT, *targets], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
+        assert target.startswith("https://") or ((ROOT / page).parent / target).exists(), target
