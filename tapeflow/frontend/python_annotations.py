@@ -104,6 +104,7 @@ _SCALARS: dict[Any, ScalarType] = {
     **({} if TYPE_CHECKING else {kind: OF_CLASS[kind.scalar] for kind in (f64, f32, i64, i32, bool_)}),
 }
 
+_QUOTES = "'\""
 _HINT = "write 'float', 'int', 'bool', or for an array 'f64[\"n\", \"m\"]' or 'Annotated[np.ndarray, \"n\", \"m\"]'"
 
 
@@ -190,7 +191,9 @@ def _evaluated(source: Source, node: ast.expr, written: Any) -> Any:
         return eval(written, dict(source.names()), parameters)
     except Exception as error:
         raise source.error(
-            node, f"the annotation {quoted(node)} cannot be evaluated: {error}", "import what it names at module level"
+            node,
+            f"the annotation {quoted(node).strip(_QUOTES)!r} cannot be evaluated: {error}",
+            "import what it names at module level",
         ) from None
 
 

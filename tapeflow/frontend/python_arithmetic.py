@@ -82,7 +82,8 @@ class Arithmetic:
             if to.bits == 64:
                 extended = self.build.value(arith.IndexCastOp(extended, INDEX))
             return Scalar(to, extended, unknown("an int of a bool", [Linear(0)], [Linear(1)]))
-        return Scalar(to, self.build.value(arith.IndexCastOp(self.build.ssa(scalar), to.ir)), scalar.form)
+        form = scalar.form if to.bits == 64 else unknown("32 bits")
+        return Scalar(to, self.build.value(arith.IndexCastOp(self.build.ssa(scalar), to.ir)), form)
 
     def _converted_number(self, number: Number, to: ScalarType) -> Scalar:
         if to.kind == "float":
@@ -174,9 +175,9 @@ class Arithmetic:
             other = right if open_side is left else left
             name = "float" if open_side.type.kind == "float" else "int"
             raise self.build.refuse(
-                f"'{symbol}' of a {other.type} and a variable that may be Python's {name} or NumPy's {name}64: the "
-                "type of the result depends on which it is",
-                f"convert it first: '{name}(...)' or 'numpy.{name}64(...)'",
+                f"'{symbol}' of {other.type.phrase} and a variable that may be Python's {name} or NumPy's {name}64: "
+                "the type of the result depends on which it is",
+                f"convert one of them: '{name}(...)', or '{other.type}(...)' to compute in 32 bits throughout",
             )
         return common
 
@@ -185,6 +186,9 @@ class Arithmetic:
         form = self._form(symbol, left, right)
         if form.number is not None:
             return integer(form.number, left.type)
+        if left.type.bits == 32:
+            # NumPy's 32-bit integers wrap.
+            form = unknown("32 bits")
         for one, other in ((left, right), (right, left)):
             neutral = 1 if symbol == "*" else 0
             if other.number == neutral and (other is right or symbol != "-"):
@@ -337,7 +341,7 @@ class Arithmetic:
         """`~scalar`."""
         if scalar.type.kind != "int":
             hint = "write 'not ...'" if scalar.type.kind == "bool" else "convert it with int()"
-            raise self.build.refuse(f"'~' of a {scalar.type} is not supported", hint)
+            raise self.build.refuse(f"'~' of {scalar.type.phrase} is not supported", hint)
         return self._integers("-", integer(-1, scalar.type), scalar)
 
     def negate_truth(self, scalar: Scalar) -> Scalar:
@@ -387,7 +391,7 @@ class Arithmetic:
         name = "max" if greatest else "min"
         if common is None:
             raise self.build.refuse(
-                f"'{name}' of a {first.type} and a {second.type}: the type of the result depends on their values",
+                f"'{name}' of {first.type.phrase} and {second.type.phrase}: the result may be of either type",
                 "convert one of them" + (", say 0 to 0.0" if "int" in (first.type.kind, second.type.kind) else ""),
             )
         if common.kind == "bool":
@@ -425,7 +429,7 @@ class Arithmetic:
         condition: Scalar,
         then: Callable[[], Scalar],
         otherwise: Callable[[], Scalar],
-        to: ScalarType | None = None,
+        agree: Callable[[ScalarType, ScalarType], ScalarType],
     ) -> Scalar:
         """What `then` makes where `condition` is true, else what `otherwise` makes: only one of the two is computed.
 
@@ -433,35 +437,42 @@ class Arithmetic:
             condition: a bool.
             then: makes the one number.
             otherwise: makes the other.
-            to: the type of the result; None where both must be of one type.
+            agree: the type of the result, of those of the two.
 
         Raises:
-            TapeflowError: what the two raise, or that they are of different types.
+            TapeflowError: what the three raise.
         """
         if condition.number is not None:
-            chosen = then() if condition.number else otherwise()
-            return chosen if to is None else self.convert(chosen, to)
-
-        def arm(make: Callable[[], Scalar]) -> Scalar:
-            made = make()
-            return made if to is None else self.convert(made, to)
-
+            return then() if condition.number else otherwise()
         with self.build.assuming(condition.if_true):
-            then_block, first = self.build.detached(lambda: arm(then))
+            then_block, first = self.build.detached(then)
         with self.build.assuming(condition.if_false):
-            else_block, second = self.build.detached(lambda: arm(otherwise))
-        common = joined(first.type, second.type)
-        if common is None:
-            raise self.build.refuse(
-                f"a choice between a {first.type} and a {second.type}: the type of the result depends on the condition",
-                "convert one of them" + (", say 0 to 0.0" if "int" in (first.type.kind, second.type.kind) else ""),
-            )
+            else_block, second = self.build.detached(otherwise)
+        common = agree(first.type, second.type)
+        with self.build.inside(then_block):
+            first = self.convert(first, common)
+        with self.build.inside(else_block):
+            second = self.convert(second, common)
         if not then_block.first_op and not else_block.first_op:
             return self.select(condition, first, second)
         form = self.either(condition, first, second)
         arms = (then_block, [self.build.ssa(first)]), (else_block, [self.build.ssa(second)])
         (value,) = self.build.branch(self.build.ssa(condition), *arms, [None])
         return Scalar(common, value, form)
+
+    def same_type(self, first: ScalarType, second: ScalarType) -> ScalarType:
+        """The type of a choice between two numbers of one type.
+
+        Raises:
+            TapeflowError: they are of different types.
+        """
+        common = joined(first, second)
+        if common is None:
+            raise self.build.refuse(
+                f"a choice between {first.phrase} and {second.phrase}: the result may be of either type",
+                "convert one of them" + (", say 0 to 0.0" if "int" in (first.kind, second.kind) else ""),
+            )
+        return common
 
     def combine(self, both: bool, first: Scalar, second: Callable[[], Scalar]) -> Scalar:
         """`first and second()`, or `first or second()`: the second is only computed where the first does not decide.

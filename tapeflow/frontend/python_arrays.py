@@ -105,7 +105,7 @@ class Arrays:
                 "convert it: 'int(...)', or 'math.floor(...)' to round down",
             )
         if element.kind == "bool" and scalar.type.kind != "bool":
-            raise self.build.refuse(f"a {scalar.type} is stored in an array of bool", "compare it: '... != 0'")
+            raise self.build.refuse(f"{scalar.type.phrase} is stored in an array of bool", "compare it: '... != 0'")
         return self.arithmetic.convert(scalar, element)
 
     # Elements.
@@ -290,7 +290,7 @@ class Arrays:
             )
             with self.build.at(place):
                 chosen = self.arithmetic.is_true(self._aligned(mask, lengths, indices))
-                return self.arithmetic.choose(chosen, first, second, to)
+                return self.arithmetic.choose(chosen, first, second, lambda left, right: to)
 
         return Elements(to, lengths, element, tuple(read for array in arrays for read in array.reads))
 

@@ -124,9 +124,8 @@ class Calls:
             takes = f"{least} argument{'s' * (least != 1)}" if least == most else f"{least} to {most} arguments"
             if most > 9:
                 takes = f"at least {least} arguments"
-            raise self.build.refuse(
-                f"{quoted(node.func)} takes {takes} here, but {len(node.args)} are given", _hint_for_arity(node)
-            )
+            given = f"{len(node.args)} {'is' if len(node.args) == 1 else 'are'} given"
+            raise self.build.refuse(f"{quoted(node.func)} takes {takes} here, but {given}", _hint_for_arity(node))
         return node.args
 
     def _array_argument(self, node: ast.Call, position: int) -> ArrayValue:
@@ -190,26 +189,25 @@ class Calls:
         mask = self.expressions.operand(condition)
         if isinstance(mask, Scalar):
             chosen = self.arithmetic.is_true(mask)
-            to = self._chosen_type(node, *(self._type_of(arm) for arm in (then, otherwise)))
             return self.arithmetic.choose(
-                chosen, lambda: self.expressions.scalar(then), lambda: self.expressions.scalar(otherwise), to
+                chosen,
+                lambda: self.expressions.scalar(then),
+                lambda: self.expressions.scalar(otherwise),
+                lambda left, right: self._chosen_type(node, left, right),
             )
         arms = [self.expressions.operand(arm) for arm in (then, otherwise)]
         to = self._chosen_type(node, *(arm.type if isinstance(arm, Scalar) else _element(arm) for arm in arms))
         return self.arrays.choose(mask, arms[0], arms[1], to)
 
-    def _type_of(self, node: ast.expr) -> ScalarType:
-        return self.build.type_of(lambda: self.expressions.scalar(node))
-
     def _chosen_type(self, node: ast.Call, left: ScalarType, right: ScalarType) -> ScalarType:
-        if (same := joined(left, right)) is not None:
-            return same
-        common = None if "bool" in (left.kind, right.kind) else promoted(left, right)
+        common = joined(left, right)
+        if common is None and "bool" not in (left.kind, right.kind):
+            common = promoted(left, right)
         if common is None:
             raise self.build.refuse(
-                f"{quoted(node.func)} of a {left} and a {right} is not supported", "convert both to one type"
+                f"{quoted(node.func)} of {left.phrase} and {right.phrase} is not supported", "convert both to one type"
             )
-        return common
+        return _stored(common)
 
     # New arrays.
 
@@ -319,7 +317,7 @@ class Calls:
                 merged = promoted(common, number.type)
             if merged is None:
                 raise self.build.refuse(
-                    f"an array of a {common} and a {number.type} is not supported", "convert all to one type"
+                    f"an array of {common.phrase} and {number.type.phrase} is not supported", "convert all to one type"
                 )
             common = merged
         return _stored(common)

@@ -102,7 +102,7 @@ class Expressions:
                 case ast.UnaryOp():
                     return self._unary(node)
                 case ast.BinOp():
-                    return self.binary(node.op, self.value(node.left), self.value(node.right))
+                    return self._operations(node)
                 case ast.BoolOp():
                     return self._logical(node, as_condition=False)
                 case ast.Compare():
@@ -198,14 +198,21 @@ class Expressions:
                 zero = integer(0)
                 return self.arrays.apply(lambda parts: self.arithmetic.binary("+", parts[0], zero), [operand])
 
-    def binary(self, operator: ast.operator, left: Value, right: Value) -> Value:
+    def _operations(self, node: ast.BinOp) -> Scalar | ArrayValue:
+        """`a + b - c ...`: one after the other, since long ones would overflow Python's stack if they were nested."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        result = self.operand(chain[-1].left)
+        for part in reversed(chain):
+            with self.build.at(part):
+                result = self.binary(part.op, result, self.operand(part.right))
+        return result
+
+    def binary(
+        self, operator: ast.operator, left: Scalar | ArrayValue, right: Scalar | ArrayValue
+    ) -> Scalar | ArrayValue:
         """`left operator right`, of numbers and arrays."""
-        for side in (left, right):
-            if not isinstance(side, Scalar | View | Elements):
-                raise self.build.refuse(
-                    f"an operand is {described(side)}, not a number", "keep to numbers and arrays of numbers"
-                )
-        assert isinstance(left, Scalar | View | Elements) and isinstance(right, Scalar | View | Elements)
         if isinstance(operator, ast.MatMult):
             if isinstance(left, Scalar) or isinstance(right, Scalar):
                 raise self.build.refuse("'@' of a number is not supported", "write '*'")
@@ -272,7 +279,12 @@ class Expressions:
     def _choice(self, node: ast.IfExp) -> Scalar:
         """`a if c else b`: only one of the two is evaluated."""
         condition = self.condition(node.test)
-        return self.arithmetic.choose(condition, lambda: self.scalar(node.body), lambda: self.scalar(node.orelse))
+        return self.arithmetic.choose(
+            condition,
+            lambda: self.scalar(node.body),
+            lambda: self.scalar(node.orelse),
+            self.arithmetic.same_type,
+        )
 
     # Arrays.
 

@@ -6,7 +6,6 @@ Questions about the syntax tree only: nothing here makes IR.
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -178,9 +177,10 @@ def assigned(*blocks: Sequence[ast.stmt]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def assignments(statements: Sequence[ast.stmt]) -> Counter[str]:
-    """How often each variable is set in the text of `statements`."""
-    return Counter(name for statement in _within(statements) for name in _assigned_here(statement))
+def local(statements: Sequence[ast.stmt]) -> frozenset[str]:
+    """The variables of a function, parameters aside: what its body sets or only annotates."""
+    annotated = (statement.target for statement in _within(statements) if isinstance(statement, ast.AnnAssign))
+    return frozenset(assigned(statements)).union(*map(stored, annotated))
 
 
 def only_grows(name: str, body: Sequence[ast.stmt]) -> bool:

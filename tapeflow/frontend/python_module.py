@@ -38,7 +38,7 @@ from tapeflow.frontend.python_bounds import unknown
 from tapeflow.frontend.python_builder import Builder
 from tapeflow.frontend.python_calls import Calls
 from tapeflow.frontend.python_expressions import Expressions
-from tapeflow.frontend.python_flow import RETURN, assignments, needs, structured
+from tapeflow.frontend.python_flow import RETURN, assigned, needs, structured
 from tapeflow.frontend.python_scope import Scope, known
 from tapeflow.frontend.python_source import Source, quoted, source_of
 from tapeflow.frontend.python_statements import StatementsOfFunction
@@ -295,7 +295,7 @@ class _FunctionMaker:
         """
         value = self.scope.bindings.get(RETURN)
         if value is None:
-            if RETURN in assignments(self.body):
+            if RETURN in assigned(self.body):
                 raise self.source.error(
                     self.body[-1],
                     f"not every way through '{self.source.name}' returns a value",
@@ -318,8 +318,8 @@ class _FunctionMaker:
             convert = f"convert it: 'return {declared}(...)', or change" if declared and returned else "change"
             raise self.source.error(
                 self.body[-1],
-                f"'{self.source.name}' returns {returned or 'nothing'}, but declares "
-                f"{'-> ' + str(declared) if declared else '-> None'}",
+                f"'{self.source.name}' returns {returned.phrase if returned else 'nothing'}, but is declared "
+                f"'-> {declared}'",
                 f"{convert} what is declared",
             )
 

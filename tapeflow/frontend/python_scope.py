@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tapeflow.analysis.source_names import set_source_name
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_builder import Builder
-from tapeflow.frontend.python_flow import RETURN, assigned, assignments
+from tapeflow.frontend.python_flow import RETURN, local
 from tapeflow.frontend.python_source import Positioned
 from tapeflow.frontend.python_types import OF_CLASS, ScalarType
-from tapeflow.frontend.python_values import Array, Reference, Scalar, Value, View, described, integer, whole
+from tapeflow.frontend.python_values import Array, Reference, Scalar, Tuple, Value, View, described, integer, whole
 
 Binding = Scalar | View
 
@@ -48,8 +48,7 @@ class Scope:
         self.build = build
         self.bindings: dict[str, Binding] = {}
         self._parameters = frozenset(parameters)
-        self._local = self._parameters | frozenset(assigned(statements))
-        self._times_assigned = assignments(statements)
+        self._local = self._parameters | local(statements)
         self._declared: dict[str, _Declared] = {}
         self._lost: dict[str, _Lost] = {}
         self._surroundings: Mapping[str, Any] = build.source.names()
@@ -91,7 +90,7 @@ class Scope:
         """Give a parameter its value on entry."""
         if isinstance(value, Scalar):
             self._declared[name] = _Declared(value.type, line)
-            self.bindings[name] = value.unsettled if self._times_assigned[name] else value
+            self.bindings[name] = value
         else:
             self._declared[name] = _Declared(None, line)
             self.bindings[name] = whole(value)
@@ -114,9 +113,10 @@ class Scope:
                     f"use {value.array.name or 'the array'} itself, or make a copy: '.copy()'",
                 )
             case _:
-                raise self.build.source.error(
-                    node, f"a variable cannot be {described(value)}", "keep to numbers and arrays of numbers"
+                hint = (
+                    "give each number a name" if isinstance(value, Tuple) else "keep to numbers and arrays of numbers"
                 )
+                raise self.build.source.error(node, f"a variable cannot be {described(value)}", hint)
 
     def _assign_scalar(self, name: str, value: Scalar, node: Positioned) -> None:
         declared = self._declared.setdefault(name, _Declared(value.type, node.lineno))
@@ -124,21 +124,23 @@ class Scope:
             raise self._changes_type(name, declared, value, node)
         if name != RETURN:
             self.build.name(value, name)
-        self.bindings[name] = value.unsettled if self._times_assigned[name] > 1 else value
+        self.bindings[name] = value
 
     def _changes_type(self, name: str, declared: _Declared, value: Scalar, node: Positioned) -> TapeflowError:
         if declared.type is None:
             return self._rebinds(name, declared, node)
         before, now = declared.type, value.type
         what = "the returned value" if name == RETURN else f"'{name}'"
-        if (before.kind, now.kind) == ("int", "float") and name not in self._parameters:
+        if name == RETURN:
+            hint = f"convert one of them: '{now}(...)' or '{before}(...)'"
+        elif (before.kind, now.kind) == ("int", "float") and name not in self._parameters:
             hint = "make it a float from the start: write 0.0 for 0, or use float(...)"
         elif before.kind == now.kind:
             hint = f"convert the value: '{before}(...)'"
         else:
             hint = f"convert the value with {before.kind}(...), or use another variable"
         return self.build.source.error(
-            node, f"{what} is {_a(before)} in line {declared.line} and would become {_a(now)} here", hint
+            node, f"{what} is {before.phrase} in line {declared.line} and would become {now.phrase} here", hint
         )
 
     def _assign_array(self, name: str, value: View, node: Positioned) -> None:
@@ -150,7 +152,7 @@ class Scope:
         self.bindings[name] = whole(array)
 
     def _rebinds(self, name: str, declared: _Declared, node: Positioned) -> TapeflowError:
-        what = "an array" if declared.type is None else _a(declared.type)
+        what = "an array" if declared.type is None else declared.type.phrase
         return self.build.source.error(
             node,
             f"'{name}' is {what} in line {declared.line} and would become something else here",
@@ -165,11 +167,11 @@ class Scope:
         self._lost[name] = _Lost(reason, hint)
 
 
-def known(value: Any) -> Scalar | Reference:
+def known(value: Any) -> Scalar | Tuple | Reference:
     """A Python object outside the function: a number is a constant from the moment of importing on."""
     scalar = OF_CLASS.get(type(value))
     if scalar is None:
-        return Reference(value)
+        return _known_tuple(cast(tuple[Any, ...], value)) if type(value) is tuple else Reference(value)
     match scalar.kind:
         case "int":
             return integer(int(value), scalar)
@@ -179,8 +181,10 @@ def known(value: Any) -> Scalar | Reference:
             return Scalar(scalar, bool(value))
 
 
-def _a(scalar: ScalarType) -> str:
-    return f"{'an' if str(scalar)[0] in 'aeiou' else 'a'} {scalar}"
+def _known_tuple(value: tuple[Any, ...]) -> Tuple | Reference:
+    items = [known(item) for item in value]
+    numbers = tuple(item for item in items if isinstance(item, Scalar))
+    return Tuple(numbers) if len(numbers) == len(items) else Reference(value)
 
 
 def _part(view: View) -> str:

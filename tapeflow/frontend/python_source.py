@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Mapping
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeAlias
 
@@ -100,7 +101,7 @@ def source_of(function: FunctionType) -> Source:
             hint="define the function in a file or a notebook, not with exec or in a plain interactive session",
         )
     try:
-        module = ast.parse("".join(lines))
+        module = _parsed("".join(lines))
     except SyntaxError as error:
         raise TapeflowError(
             f"the source text of '{function.__name__}' has changed since it was imported, and has a syntax error now",
@@ -108,6 +109,12 @@ def source_of(function: FunctionType) -> Source:
             hint="import the file again",
         ) from None
     return Source(function, _definition(module, function, position), lines)
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> ast.Module:
+    """The syntax tree of a file, whose functions are mostly imported one after the other."""
+    return ast.parse(text)
 
 
 def _definition(module: ast.Module, function: FunctionType, position: str) -> ast.FunctionDef:

@@ -21,7 +21,7 @@ from tapeflow.frontend.python_flow import RETURN, Needs, Statements, assigned, i
 from tapeflow.frontend.python_refusals import unsupported
 from tapeflow.frontend.python_scope import Binding
 from tapeflow.frontend.python_source import quoted
-from tapeflow.frontend.python_types import INT
+from tapeflow.frontend.python_types import INT, joined
 from tapeflow.frontend.python_values import (
     Elements,
     Reference,
@@ -190,7 +190,8 @@ class StatementsOfFunction:
     def _augmented(self, statement: ast.AugAssign) -> None:
         match statement.target:
             case ast.Name() as name:
-                current: Value = self.scope.read(ast.copy_location(ast.Name(name.id, ast.Load()), name))
+                current = self.scope.read(ast.copy_location(ast.Name(name.id, ast.Load()), name))
+                assert isinstance(current, Scalar | View)  # it is assigned to here, so it is a variable
                 if isinstance(current, View):
                     self.arrays.assign(current, self._updated(statement, current))
                 else:
@@ -206,9 +207,9 @@ class StatementsOfFunction:
             case target:
                 raise self.source.error(target, f"{quoted(target)} cannot be assigned to")
 
-    def _updated(self, statement: ast.AugAssign, current: Value) -> Scalar | View | Elements:
-        value = self.expressions.binary(statement.op, current, self._value(statement.value))
-        assert isinstance(value, Scalar | View | Elements)
+    def _updated(self, statement: ast.AugAssign, current: Scalar | View) -> Scalar | View | Elements:
+        self.expressions.outermost = statement.value
+        value = self.expressions.binary(statement.op, current, self.expressions.operand(statement.value))
         if isinstance(current, Scalar) and not isinstance(value, Scalar):
             raise self.build.refuse("an array is combined with a number and assigned to it", "reduce it with numpy.sum")
         return value
@@ -230,18 +231,13 @@ class StatementsOfFunction:
     def _return(self, statement: ast.Return) -> None:
         if statement.value is None or is_none(statement.value):
             return
-        if isinstance(statement.value, ast.Tuple):
-            raise self.source.error(
-                statement.value,
-                "a function that returns several values is not supported",
-                "return one, and write the others into array parameters",
-            )
-        value = self._value(statement.value)
+        value = self._value(statement.value) if not isinstance(statement.value, ast.Tuple) else Tuple(())
         if not isinstance(value, Scalar):
+            hint = "take the array as a parameter and write into it"
+            if isinstance(value, Tuple):
+                hint = "return one number, and write the others into array parameters"
             raise self.source.error(
-                statement.value,
-                f"a function that returns {described(value)} is not supported",
-                "take the array as a parameter and write into it",
+                statement.value, f"a function that returns {described(value)} is not supported", hint
             )
         self.scope.assign(RETURN, value, statement)
 
@@ -268,8 +264,10 @@ class StatementsOfFunction:
                 yielded,
             )
         for name, (first, second), result in zip(yielded, pairs, results, strict=True):
+            common = joined(first.type, second.type)
+            assert common is not None  # a variable keeps its type
             form = self.arithmetic.either(condition, first, second)
-            self.scope.bindings[name] = Scalar(first.type.unsettled, result, form)
+            self.scope.bindings[name] = Scalar(common, result, form)
         for name in changed:
             if name not in yielded:
                 self._lose_after_branch(name, statement, after_then, after_else)

@@ -58,7 +58,9 @@ class Subscripts:
                 raise self.build.source.error(item, "'None' as a subscript is not supported", "write a loop")
         if len(rest) > rank:
             raise self.build.source.error(
-                node, f"{quoted(node)} has {len(rest)} subscripts, but {quoted(node.value)} has {rank} dimensions"
+                node,
+                f"{quoted(node)} has {len(rest)} subscripts, but {quoted(node.value)} has {rank} "
+                f"dimension{'s' * (rank != 1)}",
             )
         if len(rest) == len(items):
             return items

@@ -83,6 +83,11 @@ class ScalarType:
     def __str__(self) -> str:
         return self.kind if self.bits in (1, 64) else f"numpy.{self.kind}{self.bits}"
 
+    @property
+    def phrase(self) -> str:
+        """The type with its article, for messages."""
+        return f"{'an' if str(self)[0] == 'i' else 'a'} {self}"
+
 
 BOOL = ScalarType("bool", 1)
 INT = ScalarType("int", 64, Origin.PYTHON)

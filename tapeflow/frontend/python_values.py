@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
@@ -42,11 +42,6 @@ class Scalar:
         """What is known of an int."""
         assert self.form is not None
         return self.form
-
-    @property
-    def unsettled(self) -> Scalar:
-        """This number where it is no longer known which of several assignments made it."""
-        return replace(self, type=self.type.unsettled)
 
 
 def integer(value: int, scalar: ScalarType = INT) -> Scalar:
@@ -178,7 +173,7 @@ def described(value: Value) -> str:
     """What `value` is, for messages."""
     match value:
         case Scalar():
-            return f"{'an' if value.type.kind == 'int' and value.type.bits == 64 else 'a'} {value.type}"
+            return value.type.phrase
         case View() | Elements():
             rank = len(value.lengths)
             return f"an array of {rank} dimension{'s' * (rank != 1)}"
@@ -187,4 +182,5 @@ def described(value: Value) -> str:
         case Method():
             return "a method of an array"
         case Reference():
-            return f"a {type(value.object).__name__}"
+            kind = type(value.object).__name__
+            return f"{'an' if kind[0] in 'aeiou' or kind == 'ndarray' else 'a'} {kind}"

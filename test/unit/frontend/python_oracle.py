@@ -3,7 +3,7 @@
 import copy
 import linecache
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -16,13 +16,13 @@ from tapeflow.interpreters import run
 _numbers = count()
 
 
-def define(text: str, name: str = "f", filename: str | None = None) -> Callable[..., Any]:
-    """The function `name` that the source `text` defines, as if `text` were a file."""
+def define(text: str, names: Mapping[str, Any], filename: str | None = None) -> Callable[..., Any]:
+    """The function `f` that the source `text` defines, as if `text` were a file that imports `names`."""
     filename = filename or f"<kernel {next(_numbers)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names: dict[str, Any] = {"__name__": "kernels"}
-    exec(compile(text, filename, "exec"), names)
-    return names[name]
+    module = {**names, "__name__": "kernels"}
+    exec(compile(text, filename, "exec"), module)
+    return module["f"]
 
 
 def interpreted(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
