@@ -2,7 +2,7 @@
 
 After it every constant is in the function's top block, once, and so is each parameter's conversion to `index`; integer
 arithmetic on constants, or with a neutral one, is gone; a conversion to `index` of what came from `index` is that
-index; all loops count in `index`.
+index; all loops count in `index`; what a loop carries unchanged is used as it is outside.
 """
 
 from __future__ import annotations
@@ -155,10 +155,36 @@ class _Simplification:
                 self._constants.move_behind(op)
             elif isinstance(op, scf.ForOp):
                 _check_step(op)
-                _count_in_index(op)
+                self._count_in_index(op)
             for region in op.regions:
                 for inner in region.blocks:
                     self.block(inner)
+            if isinstance(op, scf.ForOp):
+                _use_what_stays(op)
+
+    def _count_in_index(self, loop: scf.ForOp) -> None:
+        """Make `loop` count in `index`; its body sees its variable in the type it had."""
+        variable = loop.body.block.args[0]
+        type_ = variable.type
+        if isinstance(type_, IndexType):
+            return
+        for position, bound in enumerate((loop.lb, loop.ub, loop.step)):
+            loop.operands[position] = self._as_index(bound, loop)
+        body = loop.body.block
+        index = body.insert_arg(IndexType(), 0, variable.location)
+        index.name_hint = variable.name_hint
+        inside = LocatedBuilder(InsertPoint.at_start(body), place=place_of(loop))
+        variable.replace_all_uses_with(inside.value(arith.IndexCastOp(index, type_), source_name(variable)))
+        body.erase_arg(variable)
+
+    def _as_index(self, bound: SSAValue, loop: scf.ForOp) -> SSAValue:
+        if isinstance(constant := constant_of(bound), IntegerAttr):
+            return self._constants.index(constant.value.data)
+        build = LocatedBuilder(InsertPoint.before(loop), place=place_of(loop))
+        conversion = build.insert(arith.IndexCastOp(bound, IndexType()))
+        if bound in self._top.args:
+            self._constants.move_behind(conversion)
+        return conversion.result
 
     def _hoist(self, op: arith.ConstantOp) -> None:
         if isinstance(op.value, IntegerAttr | FloatAttr):
@@ -177,23 +203,15 @@ def _check_step(loop: scf.ForOp) -> None:
         )
 
 
-def _count_in_index(loop: scf.ForOp) -> None:
-    """Make `loop` count in `index`; its body sees its variable in the type it had."""
-    variable = loop.body.block.args[0]
-    type_ = variable.type
-    if isinstance(type_, IndexType):
-        return
-    build = LocatedBuilder(InsertPoint.before(loop), place=place_of(loop))
-    loop.operands[0], loop.operands[1], loop.operands[2] = (
-        build.value(arith.IndexCastOp(bound, IndexType()), source_name(bound))
-        for bound in (loop.lb, loop.ub, loop.step)
-    )
-    body = loop.body.block
-    index = body.insert_arg(IndexType(), 0, variable.location)
-    index.name_hint = variable.name_hint
-    inside = LocatedBuilder(InsertPoint.at_start(body), place=place_of(loop))
-    variable.replace_all_uses_with(inside.value(arith.IndexCastOp(index, type_), source_name(variable)))
-    body.erase_arg(variable)
+def _use_what_stays(loop: scf.ForOp) -> None:
+    """Use the initial value of what `loop` carries unchanged, in its body and behind it."""
+    last = loop.body.block.last_op
+    assert last is not None
+    for k, result in enumerate(loop.results):
+        argument = loop.body.block.args[1 + k]
+        if last.operands[k] is argument:
+            argument.replace_all_uses_with(loop.iter_args[k])
+            result.replace_all_uses_with(loop.iter_args[k])
 
 
 def _replace(op: Operation, value: SSAValue) -> None:

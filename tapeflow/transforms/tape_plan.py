@@ -93,10 +93,10 @@ def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operatio
 def plan(function: func.FuncOp, *, cheap_only: bool) -> None:
     """Take off the tapes of `function` what can be had again, and what another tape remembers."""
     taped = _taped_values(function)
-    if not taped:
-        return
-    _have_again(function, taped, repeatable(function, cheap_only=cheap_only))
-    _share(_taped_values(function))
+    # A branch can be repeated once nothing in it is taped, so what comes out of it may take another round.
+    while taped and _have_again(function, taped, repeatable(function, cheap_only=cheap_only)):
+        taped = _taped_values(function)
+    _share(taped)
     unify_common_subexpressions(function)
     remove_dead_code(function)
 
@@ -106,7 +106,8 @@ def _taped_values(function: func.FuncOp) -> list[TapedValue]:
     return [value for create in creates if (value := taped_value(create)) is not None]
 
 
-def _have_again(function: func.FuncOp, taped: Sequence[TapedValue], repeats: Callable[[Operation], bool]) -> None:
+def _have_again(function: func.FuncOp, taped: Sequence[TapedValue], repeats: Callable[[Operation], bool]) -> bool:
+    """Take off their tapes those of `taped` that can be had again; whether there were any."""
     mirrors = mirrored_blocks(taped, TripCounts(function))
     available = Availability(function, repeats, others_are_taped=False)
     again = [it for it in taped if it.push.parent in mirrors and it.value in available]
@@ -116,6 +117,7 @@ def _have_again(function: func.FuncOp, taped: Sequence[TapedValue], repeats: Cal
         needs.setdefault(it.value, []).append(it.push.parent)
     made = MirroredValues(function, mirrors, available, _never).make(placements(needs, available))
     _forget({it: made.get(it.value, it.value) for it in again})
+    return bool(again)
 
 
 def _never(item: Placed, build: LocatedBuilder) -> SSAValue:
