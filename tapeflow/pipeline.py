@@ -145,8 +145,24 @@ def gradient_of(module: ModuleOp, kernel: Kernel) -> func.FuncOp:
 
 
 def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str]) -> ModuleOp:
-    """The kernel's module with the request for its gradient: the returned float, `wrt` and `arrays` are active."""
+    """The kernel's module with the request for its gradient: the returned float, `wrt` and `arrays` are active.
+
+    Requests that were in the module are left out; nobody asked for them here.
+
+    Raises:
+        TapeflowError: the module has something else of the gradient's name.
+    """
     module = kernel.module.clone()
+    for op in list(module.ops):
+        if isinstance(op, ad.DerivativeRequest):
+            op.detach()
+            op.erase()
+        elif isinstance(op, func.FuncOp) and op.sym_name.data == gradient_name(kernel):
+            raise TapeflowError(
+                f"'{op.sym_name.data}' is there already, and would be the gradient of '{kernel.name}'",
+                location=op.location,
+                hint="rename it",
+            )
     arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
     results = [_mark(isinstance(type_, AnyFloat)) for type_ in kernel.function.function_type.outputs]
     request = ad.VjpOp(gradient_name(kernel), kernel.name, arguments, results)

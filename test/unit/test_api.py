@@ -270,6 +270,36 @@ def test_loading(source, tmp_path):
     assert str(tapeflow.load(both, function="iterate")) == "iterate(int32 n, int32 steps, float64 u[n])"
 
 
+MLIR = """
+func.func @product(%n: index, %x: memref<?x?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f64
+  %p = scf.for %i = %c0 to %n step %c1 iter_args(%p_i = %one) -> (f64) {
+    %x_i = memref.load %x[%i, %c1] : memref<?x?xf64>
+    %p_next = arith.mulf %p_i, %x_i : f64
+    scf.yield %p_next : f64
+  }
+  func.return %p : f64
+}
+"""
+
+
+def test_mlir_kernels_take_extents_from_the_arrays(source):
+    request = "ad.vjp @product_grad of @product (const, active) -> (const)\n"
+    grad = tapeflow.gradient(tapeflow.load(source(MLIR + request, "product.mlir")), wrt=["x"])
+    result = grad(3, np.array([[0.0, 2.0], [0.0, 3.0], [0.0, 4.0]]))
+    assert result.value == 24.0
+    np.testing.assert_array_equal(result.gradients["x"], [[0, 12], [0, 8], [0, 6]])
+
+
+def test_the_gradients_name_must_be_free(source):
+    other = MLIR.replace("@product", "@product_grad")
+    kernel = tapeflow.load(source(MLIR + other, "product.mlir"), function="product")
+    with pytest.raises(TapeflowError, match="'product_grad' is there already"):
+        tapeflow.gradient(kernel, wrt=["x"])
+
+
 def test_everything_can_be_looked_at(source):
     options = tapeflow.Options(layout="aos", spad_bytes=1024, stream=True)
     grad = tapeflow.gradient(tapeflow.load(KERNELS / "worked_example.c"), wrt=["A", "w"], options=options)
