@@ -322,17 +322,17 @@ class Statements:
             if merge.carried is not None and (name := source_name(merge.carried)):
                 return name
         for value in variable.values:
-            if (name := source_name(value)) and not self._is_name_of_array(value, name):
+            if (name := source_name(value)) and not self._says_nothing(value, name):
                 return name
         return self._described(variable.values[0])
 
-    def _is_name_of_array(self, value: SSAValue, name: str) -> bool:
-        """Whether `name` is that of the array that `value` is loaded from, so that an element needs another."""
-        return (
-            isinstance(value, OpResult)
-            and isinstance(value.op, memref.LoadOp)
-            and self.values.array(value.op.memref) == name
-        )
+    def _says_nothing(self, value: SSAValue, name: str) -> bool:
+        """Whether `name` is that of the array that `value` is loaded from, or of the operation that computes it."""
+        if not isinstance(value, OpResult):
+            return False
+        if isinstance(value.op, memref.LoadOp):
+            return self.values.array(value.op.memref) == name
+        return value.op.name.rsplit(".", 1)[-1] == name
 
     def _initial_name(self, merge: Merge) -> str | None:
         """The name of an initial value that has no variable of its own."""
@@ -360,6 +360,8 @@ class Statements:
         """A name after what the value is, where the source has none."""
         if not isinstance(value, OpResult):
             return "value"
+        if value.op in self.plan.entry.counts:
+            return "trips" if isinstance(value.op, arith.MaxSIOp) else "count"
         match value.op:
             case memref.LoadOp():
                 return self._element_name(value.op)

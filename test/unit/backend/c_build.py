@@ -28,7 +28,7 @@ def write(directory: Path, printed: PrintedC, more: Mapping[str, str] | None = N
 
 def compiled(directory: Path, compiler: str, arguments: Sequence[str]) -> str:
     """Run `compiler` in `directory`; returns its words. Fails the test if it fails."""
-    command = [compiler, *arguments, "-I", str(INCLUDE)]
+    command = [compiler, *arguments, "-I", str(INCLUDE), "-I", "."]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return done.stderr
