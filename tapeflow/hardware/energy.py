@@ -175,11 +175,19 @@ def energy_spread(hardware: Hardware, counters: Counters, mix: OperationMix) -> 
     """
     cases: dict[tuple[str, str, str], float] = {}
     for cell_type in ("itrs-lop", "itrs-hp"):
-        for access in ("parallel", "sequential"):
-            variant = hardware.with_(energy={"cell_type": cell_type})
-            if hardware.cache:
-                variant = variant.with_(cache={"access": access})
+        tables_of = hardware.energy.model_copy(update={"cell_type": cell_type})
+        for access in _accesses(hardware):
+            cache = hardware.cache and hardware.cache.model_copy(update={"access": access})
+            variant = hardware.model_copy(update={"energy": tables_of, "cache": cache})
             parts = energy(variant, counters, mix)
             cases[cell_type, access, "memory"] = parts.memory
             cases[cell_type, access, "memory and functional units"] = parts.on_chip
     return EnergySpread(cases)
+
+
+def _accesses(hardware: Hardware) -> tuple[str, ...]:
+    """The kinds of access that a cache of this shape can have; one way has no order of tag and data to choose."""
+    cache = hardware.cache
+    if cache is None or cache.ways == 1 or cache.port_bytes != 8:
+        return (cache.access if cache else "none",)
+    return ("parallel", "sequential")

@@ -176,6 +176,11 @@ class Report:
             "traffic": self.traffic,
             "sram_bytes": self.sram_bytes,
             "energy_pj": self.energy.as_dict(),
+            "energy_on_chip_pj_spread": {
+                "minimum": self.energy_spread.minimum,
+                "median": self.energy_spread.median,
+                "maximum": self.energy_spread.maximum,
+            },
             "counters": dict(self.counters),
         }
 
@@ -189,6 +194,8 @@ class Report:
         rows["SRAM"] = _bytes(self.sram_bytes)
         rows["energy on chip"] = _energy(parts.on_chip)
         rows |= {f"  {part}": _energy(parts.parts[part]) for part in parts.parts if not part.startswith("dram")}
+        spread = self.energy_spread
+        rows["  least, median, most"] = ", ".join(map(_energy, (spread.minimum, spread.median, spread.maximum)))
         rows["energy of DRAM"] = _energy(parts.dram)
         return rows
 

@@ -13,6 +13,61 @@ uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
 void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
+ptrdiff_t drive_reach(ptrdiff_t j, ptrdiff_t end, ptrdiff_t step, uint64_t records, int down);
+size_t drive_poison(tf_tape *tf, size_t records);
+void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream);
+
+ptrdiff_t drive_reach(ptrdiff_t j, ptrdiff_t end, ptrdiff_t step, uint64_t records, int down)
+{
+    return down ? tf_m_reach_down(j, end, step, records) : tf_m_reach(j, end, step, records);
+}
+
+/* Writes and reads back `records` records; returns how many bytes of the scratchpad are not poisoned then. */
+size_t drive_poison(tf_tape *tf, size_t records)
+{
+    tf_stream stream;
+    tf_buffer buffers[2];
+    uint64_t value = 0;
+    size_t fresh = 0;
+    tf_m_stream_open_growing(tf, &stream, buffers, 2, sizeof value, 4);
+    for (size_t k = 0; k < records; k++) {
+        tf_m_write(tf, &stream, &value, sizeof value, 0);
+        if (TF_FULL(stream)) TF_PUSH(stream);
+    }
+    for (size_t k = 0; k < records; k++) {
+        if (TF_EMPTY(stream)) {
+            TF_PREFETCH(stream);
+            TF_POP(stream);
+        }
+        tf_m_read(tf, &stream, &value, sizeof value, 0);
+    }
+    TF_CLOSE(stream);
+    for (size_t k = 0; k < TF_SPAD_BYTES; k++) fresh += tf_m(tf)->spad[k] != TF_POISON;
+    return fresh;
+}
+
+/* Records more than was reserved, or not. */
+void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream)
+{
+    const uint64_t value = 1;
+    uint64_t back;
+    if (!tf_reserve(tf, tf_bytes(sizeof value, (ptrdiff_t)reserved))) return;
+    void *bytes = tf_take(tf, tf_bytes(sizeof value, (ptrdiff_t)reserved));
+    if (stream) {
+        tf_stream tiles;
+        tf_buffer buffers[2];
+        tf_m_stream_open_reserved(tf, &tiles, buffers, 2, sizeof value, 1, (ptrdiff_t)reserved, bytes);
+        for (size_t k = 0; k < recorded; k++) {
+            tf_m_write(tf, &tiles, &value, sizeof value, 0);
+            TF_PUSH(tiles);
+        }
+    } else {
+        tf_region region;
+        tf_m_region_open(tf, &region, sizeof value, (ptrdiff_t)reserved, bytes);
+        for (size_t k = 0; k < recorded; k++) tf_m_record(tf, &region, &value, sizeof value, 0, 1);
+        for (size_t k = 0; k <= recorded; k++) tf_m_replay(tf, &region, &back, sizeof back, 0, 0, 1);
+    }
+}
 
 tf_tape *drive_new(void)
 {
@@ -170,6 +225,9 @@ int main(void)
         for (size_t records = 1; records <= 9; records += 4)
             for (int mode = 0; mode < 4; mode++) RUN(copies, records, mode & 1, mode >> 1);
     tf_tape *tf = drive_new();
+    if (drive_poison(tf, 50) != 0) abort();
+    drive_reserved(tf, 3, 5, 0);
+    drive_reserved(tf, 3, 5, 1);
     uint64_t address[4000];
     uint8_t write[4000];
     for (size_t k = 0; k < 4000; k++) {

@@ -52,6 +52,9 @@ def _library(path: Path) -> ctypes.CDLL:
     library.drive_new.restype = ctypes.c_void_p
     library.drive_error.restype = ctypes.c_char_p
     library.drive_dram.restype = ctypes.c_uint64
+    library.drive_poison.restype = ctypes.c_size_t
+    library.drive_reach.restype = ctypes.c_ssize_t
+    library.drive_reach.argtypes = [*[ctypes.c_ssize_t] * 3, ctypes.c_uint64, ctypes.c_int]
     counters.bind(library)
     return library
 
@@ -114,6 +117,16 @@ class Machine:
             int(grow),
         )
         return [int(value) for value in popped[: len(push) - int(push.sum())]]
+
+    def reach(self, j: int, end: int, step: int, records: int, *, down: bool) -> int:
+        return self.library.drive_reach(j, end, step, records, int(down))
+
+    def fresh_bytes(self, records: int) -> int:
+        """Bytes of the scratchpad that are not poisoned after so many records were written and read."""
+        return self.library.drive_poison(self.tape, ctypes.c_size_t(records))
+
+    def reserved(self, reserved: int, recorded: int, *, stream: bool):
+        self.library.drive_reserved(self.tape, ctypes.c_size_t(reserved), ctypes.c_size_t(recorded), int(stream))
 
     def tiles(self, copies: int, records: int, tiles: int, compute: int):
         self.library.drive_tiles(self.tape, copies, ctypes.c_size_t(records), ctypes.c_size_t(tiles), compute)

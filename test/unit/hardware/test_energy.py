@@ -124,6 +124,12 @@ def test_spread_has_every_choice_of_table():
     assert spread.maximum == spread.cases["itrs-hp", "parallel", "memory and functional units"]
 
 
+def test_spread_of_machines_with_fewer_choices():
+    direct = STREAM.with_(cache={"size_bytes": 2048, "ways": 1})
+    for machine in (direct, STREAM.with_(cache=None)):
+        assert len(energy_spread(machine, counted(cycles=100, spad_reads=50), {}).cases) == 4
+
+
 def report(hardware: Hardware = STREAM, **counts: int) -> Report:
     return Report.from_counters(hardware, counted({1: 10}, **counts), {1: {"fp_add64": 1}}, label="f_grad")
 

@@ -131,6 +131,44 @@ def test_too_large_layers_name_both_sizes():
         assert model.error == "scratchpad: its buffers need 16000 bytes, the machine has 1024"
 
 
+@given(j=st.integers(-50, 50), end=st.integers(-50, 50), step=st.integers(1, 7), records=st.integers(1, 40))
+@settings(deadline=None)
+def test_a_loop_is_cut_where_the_buffer_is_full_or_empty(j: int, end: int, step: int, records: int):
+    with Machine(MACHINE) as model:
+        up, down = model.reach(j, end, step, records, down=False), model.reach(j, end, step, records, down=True)
+    for reached, whole in ((up, range(j, end, step)), (down, range(j, end, -step))):
+        cut = range(j, reached, whole.step)
+        assert len(cut) == min(len(whole), records)
+        assert reached == end or len(cut) == records
+
+
+def test_reach_does_not_overflow():
+    most = 2**63 - 1
+    with Machine(MACHINE) as model:
+        assert model.reach(-most, most, most, 64, down=False) == most
+        assert model.reach(most, -most, 3, 2**64 - 1, down=True) == -most
+        assert model.reach(-most, most, 1, 5, down=False) == 5 - most
+
+
+def test_what_was_read_is_poisoned():
+    with Machine(MACHINE) as model:
+        assert model.fresh_bytes(103) == 0
+        assert model.error is None
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_recording_more_than_reserved_is_an_error(stream: bool):
+    with Machine(MACHINE) as model:
+        model.reserved(3, 5, stream=stream)
+        assert model.error == "tape: more was recorded than reserved"
+
+
+def test_replaying_more_than_was_recorded_is_an_error():
+    with Machine(MACHINE) as model:
+        model.reserved(3, 3, stream=False)
+        assert model.error == "tape: a record was replayed that was never recorded"
+
+
 def test_streaming_is_never_slower_than_blocking():
     times = {}
     for blocking in (False, True):
