@@ -145,13 +145,14 @@ def test_every_field_says_what_it_is(part: type[BaseModel]):
         assert field.description, f"{part.__name__}.{name} has no documentation"
 
 
-def test_every_field_is_in_the_manual():
+def test_every_field_and_preset_is_in_the_manual():
     manual = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
     for part in PARTS:
-        for name in part.model_fields:
-            assert f"`{name}`" in manual, f"docs/hardware.md does not mention {part.__name__}.{name}"
+        for name, field in part.model_fields.items():
+            row = f"| {' '.join((field.description or '').split())} |"
+            assert f"| `{name}` |" in manual and row in manual, f"docs/hardware.md: {part.__name__}.{name} needs {row}"
     for name in Hardware.presets():
-        assert f"`{name}`" in manual
+        assert f"| `{name}` | {Hardware.preset(name).description} |" in manual
 
 
 def test_latencies_scale_with_the_clock_and_round_up():
