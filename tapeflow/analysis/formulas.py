@@ -152,8 +152,9 @@ def _product(factors: Iterable[int]) -> int:
     return math.prod(factors)
 
 
-def _place(atom: Atom) -> tuple[int, str]:
-    return min((variable.position for variable in _variables_of(atom)), default=0), str(atom)
+def _place(atom: Atom) -> tuple[int, bool, str]:
+    position = min((variable.position for variable in _variables_of(atom)), default=0)
+    return position, not isinstance(atom, Variable), str(atom)
 
 
 def _monomial(*factors: Monomial) -> Monomial:
@@ -164,7 +165,7 @@ def _monomial(*factors: Monomial) -> Monomial:
     return tuple(sorted(powers.items(), key=lambda item: _place(item[0])))
 
 
-def _order(term: tuple[Monomial, Fraction]) -> tuple[int, tuple[tuple[int, str], ...]]:
+def _order(term: tuple[Monomial, Fraction]) -> tuple[int, tuple[tuple[int, bool, str], ...]]:
     """Highest degree first, then in the order of the parameters."""
     monomial, _ = term
     return -sum(power for _, power in monomial), tuple(_place(atom) for atom, _ in monomial)
@@ -189,15 +190,16 @@ def _evaluate(atom: Atom, values: Mapping[str, int]) -> int:
 
 def is_nonnegative(formula: Formula, given: Sequence[Formula] = ()) -> bool:
     """Whether `formula` is known to be >= 0 wherever all of `given` are; False also where it is just not seen."""
-    if all(
-        coefficient > 0 and all(atom.nonnegative for atom, _ in monomial) for monomial, coefficient in formula.terms
-    ):
+    doubtful = next((it for it in formula.terms if it[1] < 0 or not all(atom.nonnegative for atom, _ in it[0])), None)
+    if doubtful is None:
         return True
-    ours = dict(formula.terms)
+    monomial, coefficient = doubtful
     for position, fact in enumerate(given):
-        # Take off as much of the fact as makes one of its terms vanish.
-        for factor in {ours[m] / c for m, c in fact.terms if m in ours and ours[m] / c > 0 and m}:
-            if is_nonnegative(formula - fact.scaled(factor), given[position + 1 :]):
+        # Take off as much of the fact as makes the doubtful term vanish.
+        there = dict(fact.terms).get(monomial, Fraction(0))
+        if there * coefficient > 0:
+            rest = formula - fact.scaled(coefficient / there)
+            if is_nonnegative(rest, (*given[:position], *given[position + 1 :])):
                 return True
     return False
 

@@ -155,8 +155,7 @@ def check(
     cotangents = [rng.normal(size=it.shape).astype(it.dtype) for it in final_state(primal, marks, arguments)]
     differentiated = apply(module, *DIFFERENTIATE)
     gradients = {
-        name: call_gradient(apply(differentiated, *PIPELINES[name]), marks, arguments, cotangents)
-        for name in pipelines
+        name: call_gradient(apply(differentiated, *PIPELINES[name]), marks, arguments, cotangents) for name in pipelines
     }
     reference = gradients["differentiate"]
     expected_state = copied(arguments)

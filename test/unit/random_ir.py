@@ -1,7 +1,7 @@
 """Random structured programs, as text: what a hypothesis strategy draws, it can also shrink.
 
-Each is `@f(%n, %m, %x, %y, %a) -> f64` with arrays of n + 3 elements: nests of loops with run-time, triangular and strided
-bounds, branches on data and on counters, overwritten arrays, scalar variables, a local array in some block.
+Each is `@f(%n, %m, %x, %y, %a) -> f64` with arrays of n + 3 elements: nests of loops with run-time and triangular
+bounds and strides, branches on data and on counters, overwritten arrays, scalar variables, local arrays in blocks.
 """
 
 from __future__ import annotations

@@ -1,0 +1,156 @@
+// RUN: tapeflow-opt %s -p ad-prepare,ad-differentiate --split-input-file --verify-diagnostics | filecheck %s
+
+// Nothing is silently left out of a derivative: what cannot be differentiated is refused with its place.
+
+ad.vjp @f_grad of @f (active) -> (active)
+func.func @f(%x: f64) -> f64 {
+  %y = func.call @f(%x) : (f64) -> f64 loc("f.c":2:10)
+  func.return %y : f64
+}
+// CHECK:      f.c:2:10: error: call of 'f' is recursive: f calls f
+// CHECK-NEXT:   help: write the recursion as a loop
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> (active)
+func.func private @lgamma(f64) -> f64
+func.func @f(%x: f64) -> f64 {
+  %y = func.call @lgamma(%x) : (f64) -> f64 loc("f.c":3:10)
+  func.return %y : f64
+}
+// CHECK:      f.c:3:10: error: call of 'lgamma', whose definition is not here, so its derivative is not known
+// CHECK-NEXT:   help: define it in the same file
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> (active)
+func.func @f(%x: f64) -> f64 {
+  %zero = arith.constant 0.0 : f64
+  %y = scf.while (%a = %x) : (f64) -> f64 {
+    %c = arith.cmpf ogt, %a, %zero : f64
+    scf.condition(%c) %a : f64
+  } do {
+  ^body(%b: f64):
+    %d = arith.subf %b, %x : f64
+    scf.yield %d : f64
+  } loc("f.c":4:3)
+  func.return %y : f64
+}
+// CHECK:      f.c:4:3: error: 'scf.while' cannot be differentiated yet
+// CHECK-NEXT:   help: write it as a counted loop, with a bound on the number of iterations and a branch inside
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> ()
+func.func @f(%x: memref<4xf64>) {
+  affine.for %i = 0 to 4 {
+    %zero = arith.constant 0.0 : f64
+    %c0 = arith.constant 0 : index
+    memref.store %zero, %x[%c0] : memref<4xf64>
+  } loc("f.mlir":7:1)
+  func.return
+}
+// CHECK:      f.mlir:7:1: error: 'affine.for' cannot be differentiated yet
+// CHECK-NEXT:   help: lower it first, with mlir-opt --lower-affine
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> (active)
+func.func @f(%x: f64) -> f64 {
+  %s = memref.alloca() : memref<f64> loc("s"("f.c":2:10))
+  %y = memref.load %s[] : memref<f64> loc("f.c":3:7)
+  %z = arith.mulf %x, %y : f64
+  func.return %z : f64
+}
+// CHECK:      f.c:3:7: error: 's' is read before it is written
+// CHECK-NEXT:   help: give it a value where it is declared
+
+// -----
+
+func.func @f(%n: index, %x: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %down = arith.constant -1 : index
+  scf.for %i = %n to %c0 step %down {
+    %v = memref.load %x[%i] : memref<?xf64>
+    memref.store %v, %x[%c0] : memref<?xf64>
+  } loc("f.c":5:3)
+  func.return
+}
+// CHECK:      f.c:5:3: error: this loop has the step -1, but scf.for counts upwards
+// CHECK-NEXT:   help: count up and compute the descending index in the body
+
+// -----
+
+// A pointer that may be to an active or to a constant array.
+
+ad.vjp @f_grad of @f (const, active, const) -> (active)
+func.func @f(%c: i1, %x: memref<?xf64>, %table: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %p = arith.select %c, %x, %table : memref<?xf64> loc("f.c":3:20)
+  %v = memref.load %p[%c0] : memref<?xf64>
+  func.return %v : f64
+}
+// CHECK:      f.c:3:20: error: this may be 'x' or 'table', and of these only 'x' is active
+// CHECK-NEXT:   help: choose between values instead of arrays, or mark all of them active
+
+// -----
+
+// Arrays that a loop exchanges.
+
+ad.vjp @f_grad of @f (const, active, active) -> (active)
+func.func @f(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a, %b = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y) -> (memref<?xf64>, memref<?xf64>) {
+    %v = memref.load %p[%i] : memref<?xf64>
+    memref.store %v, %q[%i] : memref<?xf64>
+    scf.yield %q, %p : memref<?xf64>, memref<?xf64>
+  } loc("f.c":4:3)
+  %r = memref.load %a[%c0] : memref<?xf64>
+  func.return %r : f64
+}
+// CHECK:      f.c:4:3: error: an active array that a loop or branch chooses cannot be differentiated yet
+// CHECK-NEXT:   help: index one array, or copy the elements, instead of exchanging arrays
+
+// -----
+
+// A work array that active values go through has a derivative too, and so needs a shadow.
+
+ad.vjp @f_grad of @f (active, const) -> (active)
+func.func @f(%x: f64, %work: memref<4xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  memref.store %x, %work[%c0] : memref<4xf64> loc("f.c":3:3)
+  %y = memref.load %work[%c0] : memref<4xf64>
+  func.return %y : f64
+}
+// CHECK:      f.c:3:3: error: 'work' carries active values but is not marked active: its derivative has no place
+// CHECK-NEXT:   help: mark 'work' active
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> (active)
+func.func @f(%x: f64) -> f64 {
+  %bits = arith.bitcast %x : f64 to i64 loc("f.c":2:16)
+  %y = arith.sitofp %bits : i64 to f64
+  func.return %y : f64
+}
+// CHECK:      f.c:2:16: error: the bits of an active value are taken apart, so its derivative is lost
+// CHECK-NEXT:   help: use arithmetic on floats
+
+// -----
+
+ad.jvp @f_tangent of @f (active) -> (active) loc("f.py":1:1)
+func.func @f(%x: f64) -> f64 {
+  func.return %x : f64
+}
+// CHECK:      error: forward mode (ad.jvp) is not yet there
+// CHECK-NEXT:   help: use ad.vjp
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> (const)
+func.func @f(%x: memref<4xf64>) -> memref<4xf64> {
+  func.return %x : memref<4xf64>
+}
+// CHECK:      error: 'f' returns an array, which cannot be differentiated
+// CHECK-NEXT:   help: write into an array argument instead
