@@ -18,14 +18,11 @@ TF_HOT struct tf_model *tf_m(tf_tape *tf)
     return (struct tf_model *)tf->model;
 }
 
+/* Each part stands on those before it. */
 #include "tapeflow_model_clock.h"
-
 #include "tapeflow_model_dram.h"
-
 #include "tapeflow_model_cache.h"
-
 #include "tapeflow_model_memory.h"
-
 #include "tapeflow_model_spad.h"
 
 /* ---- a call: cold start, end, counters ---- */
@@ -246,11 +243,11 @@ size_t tf_line_count(void)
 #define TF_FULL(name) ((name).top == (name).high)
 #define TF_EMPTY(name) ((name).top == (name).low)
 
-/* costs an integer comparison: where a loop that records once an iteration must be cut */
+/* costs nothing: where a loop that records once an iteration must be cut */
 #define TF_REACH(name, j, end, step)                                                                                   \
     tf_m_reach((j), (end), (step), tf_m_stream_room(&name, sizeof(tf_type_##name)))
 
-/* costs an integer comparison: where a loop that goes down and reads once an iteration must be cut; `step` > 0 */
+/* costs nothing: where a loop that goes down and reads once an iteration must be cut; `step` > 0 */
 #define TF_REACH_DOWN(name, j, end, step)                                                                              \
     tf_m_reach_down((j), (end), (step), tf_m_stream_left(&name, sizeof(tf_type_##name)))
 
