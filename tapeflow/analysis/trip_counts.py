@@ -64,7 +64,10 @@ def executions(loops: Sequence[Loop], *, guarded: bool = False) -> Count | None:
     total, exact = Formula.of(1), not guarded
     for depth, loop in reversed(list(enumerate(loops))):
         around = tuple(fact for outer in loops[:depth] for fact in outer.facts)
-        trips = positive(quotient(loop.upper - loop.lower, loop.step), around)
+        span = quotient(loop.upper - loop.lower, loop.step)
+        # What outer loops say is of use only for bounds in their variables, which are summed over.
+        is_summed = any(variable.loop is not None for variable in span.variables)
+        trips = positive(span, around if is_summed else ())
         inner = _simplified(total, loop, around)
         sum_ = sum_over(inner, loop.variable, loop.lower, loop.step, trips)
         if sum_ is None:
