@@ -11,17 +11,21 @@ from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tapeflow.analysis.source_names import source_name
+from tapeflow.backend.c_accesses import tape_names
 from tapeflow.backend.c_arrays import memref_type, parameter_name
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_plan import Plan, extra_parameters
 from tapeflow.backend.c_regions import CRegion
-from tapeflow.backend.c_statements import Statements, tape_names
+from tapeflow.backend.c_statements import Statements
 from tapeflow.backend.c_text import Line, Text, wrapped
 from tapeflow.backend.c_types import c_type, is_float
 from tapeflow.backend.c_values import Values, field_names
 from tapeflow.backend.printed import PrintedFunction, PrintedParameter
 from tapeflow.dialects import spad, stream, tape
+
+_DECLARED_BY_MACROS = ("_base", "_stack", "_scrap")
+"""Suffixes of the names that TF_TAPE, TF_TAPE_GROW and their like declare."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,10 @@ class FunctionPrinter:
             self.values.regions[region] = self.values.name(f"tape_{region.label}")
             if region.is_struct:
                 self.values.structs[region] = file_scope.take(self.values.name(f"{prefix}_{region.label}"))
-            elif region.layout == "soa":
-                for name in tape_names(self.values, region):
-                    self.values.name(name)
+            for name in tape_names(self.values, region):
+                # The macros declare more names after the tape's.
+                for suffix in ("", *_DECLARED_BY_MACROS):
+                    self.values.scope.reserve(f"{name}{suffix}")
 
     def record_types(self) -> list[RecordType]:
         """The structs of the function's records; the loops round them are known once it is printed."""
@@ -210,7 +215,7 @@ class FunctionPrinter:
     def _entry(self) -> Iterator[Line]:
         """Sizes, the one reservation, then everything it is for."""
         for op in self.plan.entry.ops:
-            yield from self.statements.pure(op)
+            yield from self.statements.assignments.pure(op)
         for array in self.plan.locals:
             wanted = source_name(array.root) or "array"
             self.values.arrays[array] = self.values.name(wanted)
@@ -292,7 +297,7 @@ class FunctionPrinter:
             marks[start] = [Line(""), *self._turn_around(), Line("/* reverse sweep */", 1)]
         yield from self.statements.straight(ops, marks)
         if self.plan.reverse_start is None:
-            yield from self._checked()
+            yield from self._turn_around()
         yield from self._closed(ops)
         yield from self._returned(end)
 
@@ -311,17 +316,13 @@ class FunctionPrinter:
         for region in self.plan.regions.all:
             yield from ((region, name) for name in tape_names(self.values, region))
 
-    def _checked(self) -> Iterator[Line]:
-        """A tape that grows may have found no memory."""
-        if self.plan.growing:
-            yield Line("if (tf->error)", 1)
-            yield Line(self.failure, 2)
-
     def _turn_around(self) -> Iterator[Line]:
         if not self.plan.regions.all:
             return
         yield Line("/* turn-around */", 1)
-        yield from self._checked()
+        if self.plan.growing:  # there may have been no memory in mid-run
+            yield Line("if (tf->error)", 1)
+            yield Line(self.failure, 2)
         for region, name in self._tapes():
             yield Line(f"TF_TURN{'_GROW' if region in self.plan.growing else ''}({name});", 1)
         yield Line("")
@@ -331,7 +332,7 @@ class FunctionPrinter:
         closed = {self.plan.regions.of(op.fifo) for op in ops if isinstance(op, stream.CloseOp)}
         for region in reversed(self.plan.regions.all):
             if region.buffer is not None and region not in closed:
-                yield Line(f"{self.statements.macro('TF_CLOSE', region)};", 1)
+                yield Line(f"{self.statements.accesses.macro('TF_CLOSE', region)};", 1)
 
     def _returned(self, end: func.ReturnOp) -> Iterator[Line]:
         for parameter in self.signature.parameters:

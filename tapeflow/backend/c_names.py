@@ -249,6 +249,10 @@ class Scope:
             scope = scope._around
         return False
 
+    def reserve(self, name: str) -> None:
+        """Let nobody take `name` here."""
+        self._taken.add(name)
+
     def take(self, name: str) -> str:
         """`name` made legal, or its first variant that is free here: `t`, `t_2`, `t_3`."""
         plain = legal(name)

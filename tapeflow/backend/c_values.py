@@ -83,15 +83,18 @@ class Values:
         match op:
             case memref.DimOp():
                 return self.extent(self.plan.arrays.extent(op))
-            case spad.FullOp():
-                return c.name(f"TF_FULL({self.regions[self.plan.regions.of(op.buffer)]})", "bool")
-            case spad.EmptyOp():
-                return c.name(f"TF_EMPTY({self.regions[self.plan.regions.of(op.buffer)]})", "bool")
+            case spad.FullOp() | spad.EmptyOp():
+                return c.name(self.question(op), "bool")
             case arith.AddiOp() | arith.MuliOp() if op in self.plan.entry.counts and self._may_overflow(op):
                 function = "tf_times" if isinstance(op, arith.MuliOp) else "tf_plus"
                 return c.call(function, "ptrdiff_t", *(self.of(operand) for operand in op.operands))
             case _:
                 return c.expression(op, [self.of(operand) for operand in op.operands])
+
+    def question(self, op: spad.FullOp | spad.EmptyOp) -> str:
+        """`TF_FULL(tape_j)` or `TF_EMPTY(tape_j)`."""
+        macro = "TF_FULL" if isinstance(op, spad.FullOp) else "TF_EMPTY"
+        return f"{macro}({self.regions[self.plan.regions.of(op.buffer)]})"
 
     def field(self, region: CRegion, index: int) -> str:
         """The C name of a field of the record of `region`."""
