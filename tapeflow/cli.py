@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Generator
@@ -14,6 +13,8 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
+from tapeflow import cli_hardware
+from tapeflow.cli_json import Json, print_json
 from tapeflow.errors import TapeflowError, TapeflowRemark
 from tapeflow.kernel import load
 from tapeflow.options import STAGES, Options
@@ -33,6 +34,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(cli_hardware.app)
 
 KernelFile = Annotated[Path, typer.Argument(help="C (.c) or MLIR (.mlir) source.", show_default=False)]
 Function = Annotated[str | None, typer.Option(help="The function to differentiate; needed if there are several.")]
@@ -58,7 +61,6 @@ Interval = Annotated[
     tuple[float, float],
     typer.Option("--range", help="Random arguments are drawn from here, uniformly.", metavar="LOW HIGH"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 
 
 @app.command()
@@ -111,7 +113,7 @@ def grad(
     write_together(files)
     report = made.tape_report()
     if as_json:
-        _print_json({"gradient": made.name, "files": [str(path) for path in files], "tape": report.as_dict()})
+        print_json({"gradient": made.name, "files": [str(path) for path in files], "tape": report.as_dict()})
     else:
         print(f"wrote {', '.join(str(path) for path in files)}")
         print(report)
@@ -151,7 +153,7 @@ def check(
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)
     if as_json:
-        _print_json({"gradient": made.name} | report.as_dict())
+        print_json({"gradient": made.name} | report.as_dict())
     else:
         print(report)
     if not report.passed:
@@ -194,7 +196,7 @@ def simulate(
         with _working(f"running {made.name} on {chosen.name}"):
             reports.append(simulate_gradient(made, arguments, hardware=chosen))
     if as_json:
-        _print_json({report.hardware.name: report.as_dict() for report in reports})
+        print_json({report.hardware.name: report.as_dict() for report in reports})
     else:
         Console().print(Comparison(tuple(reports)) if against is not None else reports[0])
 
@@ -255,7 +257,3 @@ def _working(what: str) -> Generator[None]:
     """Show that something is going on, on a terminal."""
     with Console(stderr=True).status(what):
         yield
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))

@@ -1,0 +1,146 @@
+"""`tapeflow hardware`: the machines that gradients are simulated on, listed, described and compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import yaml
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from tapeflow.cli_json import Json, print_json
+
+if TYPE_CHECKING:
+    from tapeflow.hardware import Hardware
+
+app = typer.Typer(
+    name="hardware",
+    help="The machines that gradients are simulated on.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+Machine = Annotated[str, typer.Argument(help="A preset, or a YAML file of one.", show_default=False)]
+
+
+@app.command("list")
+def list_machines(as_json: Json = False) -> None:
+    """List the machines that come with Tapeflow, smallest first.
+
+    For example:
+
+        tapeflow hardware list
+    """
+    from tapeflow.hardware import Hardware
+
+    machines = sorted(map(Hardware.preset, Hardware.presets()), key=lambda machine: (machine.sram_bytes, machine.name))
+    if as_json:
+        print_json({machine.name: _summary(machine) for machine in machines})
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("machine", no_wrap=True)
+    table.add_column("SRAM", justify="right", no_wrap=True)
+    table.add_column("tape", no_wrap=True)
+    table.add_column("what it is")
+    for machine in machines:
+        table.add_row(machine.name, f"{machine.sram_bytes} B", _tape(machine), machine.description)
+    Console().print(table)
+
+
+@app.command()
+def show(
+    machine: Machine,
+    fields: Annotated[bool, typer.Option("--fields", help="Say beside each field what it is, and its unit.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print every field of a machine, as a YAML file that is read back.
+
+    For example:
+
+        tapeflow hardware show stream-1k > mine.yaml
+
+        tapeflow hardware show cache-32k --fields
+    """
+    from tapeflow.simulation import machine as find_machine
+
+    found = find_machine(machine)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    elif fields:
+        Console().print(_described(found))
+    else:
+        print(yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
+
+
+@app.command()
+def diff(machine: Machine, other: Machine, as_json: Json = False) -> None:
+    """List the fields in which two machines differ, and what makes a comparison of them unequal.
+
+    For example:
+
+        tapeflow hardware diff stream-1k cache-2k
+
+    Differences in clock, units, DRAM, energy tables, requests in flight, ports and bytes on chip are not what a
+    comparison of tapes is about; they are listed once more.
+    """
+    from tapeflow.hardware.fields import flat_fields
+    from tapeflow.simulation import machine as find_machine
+
+    first, second = find_machine(machine), find_machine(other)
+    mine, theirs = flat_fields(first), flat_fields(second)
+    changed = {
+        name: (mine.get(name), theirs.get(name))
+        for name in dict.fromkeys((*mine, *theirs))
+        if mine.get(name) != theirs.get(name) and name not in ("name", "description")
+    }
+    unequal = first.differences(second)
+    if as_json:
+        print_json({"machines": [first.name, second.name], "fields": changed, "unequal": unequal})
+        return
+    if not changed:
+        print(f"{first.name} and {second.name} are the same machine")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("", first.name, second.name):
+        table.add_column(heading, overflow="fold")
+    for name, (here, there) in changed.items():
+        table.add_row(name, _shown(here), _shown(there))
+    Console().print(table)
+    print(f"not equal: {'; '.join(unequal)}" if unequal else "equal in all that a comparison must keep equal")
+
+
+def _summary(machine: Hardware) -> dict[str, Any]:
+    return {
+        "description": machine.description,
+        "sram_bytes": machine.sram_bytes,
+        "outstanding": machine.outstanding,
+        "memory_ports": machine.memory_ports,
+        "dram": machine.dram.part,
+        "pipeline": machine.pipeline.model_dump(),
+    }
+
+
+def _tape(machine: Hardware) -> str:
+    """Where the tape goes, in a few words."""
+    pipeline = machine.pipeline
+    if not pipeline.spad_bytes:
+        return f"in cache, {pipeline.layout}"
+    return f"{'streamed' if pipeline.stream else 'copied'}, {pipeline.spad_bytes} B"
+
+
+def _described(machine: Hardware) -> Table:
+    from tapeflow.hardware.fields import field_descriptions, flat_fields
+
+    descriptions = field_descriptions()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("field", "value", "what it is"):
+        table.add_column(heading, overflow="fold")
+    for name, value in flat_fields(machine).items():
+        table.add_row(name, _shown(value), descriptions.get(name, ""))
+    return table
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)

@@ -1,0 +1,87 @@
+"""`tapeflow hardware`: what is listed, shown and told apart, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tapeflow.cli_hardware import app
+from tapeflow.errors import TapeflowError
+from tapeflow.hardware import Hardware
+from tapeflow.hardware.fields import field_descriptions, flat_fields
+
+
+@pytest.fixture
+def hardware(monkeypatch: pytest.MonkeyPatch):
+    """Run `tapeflow hardware` in this process; returns what it prints."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return run
+
+
+def test_list_names_every_preset_once_smallest_first(hardware):
+    lines = hardware("list").splitlines()
+    named = [line.split()[0] for line in lines if line.strip() and line.split()[0] in Hardware.presets()]
+    assert sorted(named) == Hardware.presets()
+    sizes = [Hardware.preset(name).sram_bytes for name in named]
+    assert sizes == sorted(sizes)
+    listed = json.loads(hardware("list", "--json"))
+    assert list(listed) == named
+    assert listed["stream-1k"]["sram_bytes"] == 2048 and listed["stream-1k"]["outstanding"] == 16
+
+
+@pytest.mark.parametrize("name", Hardware.presets())
+def test_what_is_shown_reads_back_as_the_same_machine(hardware, tmp_path, name: str):
+    text = hardware("show", name)
+    (tmp_path / "mine.yaml").write_text(text)
+    assert Hardware.from_yaml(tmp_path / "mine.yaml") == Hardware.preset(name)
+    assert json.loads(hardware("show", name, "--json")) == yaml.safe_load(text)
+
+
+def test_fields_are_shown_with_their_documentation(hardware):
+    text = " ".join(hardware("show", "cache-2k", "--fields").split())
+    assert "cache.mshrs" in text and "Miss registers: lines that may be on" in text
+    descriptions = field_descriptions()
+    for name in Hardware.presets():
+        assert all(descriptions[field] for field in flat_fields(Hardware.preset(name)))
+
+
+def test_diff_lists_exactly_the_fields_that_differ(hardware):
+    found = json.loads(hardware("diff", "stream-4k", "stream-4k-hbm", "--json"))
+    assert found["fields"] == {"dram.part": ["DDR4-2400", "HBM2"]}
+    assert found["unequal"] == ["dram.part: DDR4-2400 against HBM2"]
+    table = hardware("diff", "stream-4k", "stream-4k-hbm")
+    assert re.search(r"dram\.part\s+DDR4-2400\s+HBM2", table)
+    assert table.endswith("not equal: dram.part: DDR4-2400 against HBM2\n")
+
+
+def test_diff_names_a_part_that_one_machine_lacks(hardware):
+    found = json.loads(hardware("diff", "stream-1k", "cache-2k", "--json"))
+    assert found["fields"]["scratchpad.size_bytes"] == [1024, None]
+    assert found["unequal"] == []
+    assert hardware("diff", "stream-1k", "cache-2k").endswith("equal in all that a comparison must keep equal\n")
+
+
+def test_a_machine_does_not_differ_from_itself(hardware):
+    assert hardware("diff", "stream-1k", "stream-1k") == "stream-1k and stream-1k are the same machine\n"
+
+
+@pytest.mark.parametrize("verb", [("show", "abacus"), ("diff", "stream-1k", "abacus")])
+def test_an_unknown_machine_lists_those_there_are(hardware, verb):
+    with pytest.raises(TapeflowError, match=r"no hardware preset 'abacus'\n  help: there are: artifact-2024"):
+        hardware(*verb)
+
+
+@pytest.mark.parametrize("verb", [(), ("list",), ("show",), ("diff",)])
+def test_help_has_an_example(hardware, verb):
+    text = hardware(*verb, "--help")
+    assert not verb or f"tapeflow hardware {verb[0]}" in text
