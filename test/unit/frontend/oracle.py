@@ -65,7 +65,7 @@ def compile_all(cases: Sequence[Case], directory: Path) -> ctypes.CDLL:
     source, library = directory / "cases.c", directory / "cases.so"
     source.write_text(includes + "\n".join(parts))
     assert COMPILER is not None
-    flags = ["-O0", "-w", "-std=gnu17", "-ffp-contract=off", "-shared", "-fPIC"]
+    flags = ["-O0", "-w", "-std=gnu17", "-ffp-contract=off", "-fno-builtin", "-shared", "-fPIC"]
     subprocess.run([COMPILER, *flags, str(source), "-o", str(library), "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
