@@ -2,7 +2,7 @@
 
     python -m bench.compile_time [--repeats 5] [--out out]
 
-The CPU time from `load` to the gradient's C, with every pass of the streamed pipeline; the first kernel is compiled once
+The CPU time from `load` to the C of the streamed gradient, with every pass; the first kernel is compiled once
 before, so that imports and caches of the compiler itself are not counted. Writes compile_time.json and
 compile_time.md.
 """

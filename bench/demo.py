@@ -18,10 +18,12 @@ from rich.syntax import Syntax
 
 import tapeflow
 from bench.suite import SUITE, Kernel
-from bench.table import MACHINES, figure, markdown, measure
+from bench.table import BASELINE, EQUALS, figure, markdown, measure
 from tapeflow.hardware import Hardware
 
 SMALL, REAL = SUITE["worked_example"], SUITE["pathfinder"]
+
+MACHINES = (BASELINE, *EQUALS["stream-1k"], "stream-1k")
 
 STAGES = {
     "import": "the C as core IR, and the request for its gradient",

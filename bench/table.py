@@ -1,16 +1,16 @@
-"""The table of the spine: every kernel on four machines, and what the streamed tape gains or loses on each.
+"""The table of the spine: every kernel on machines with different homes for the tape, wins and losses alike.
 
-    python -m bench.table [--size paper] [--kernels jacobi,gravity] [--machines cache-32k,...] [--out out]
+    python -m bench.table [--size paper] [--kernels jacobi,gravity] [--out out]
 
-The first machine is what other tools do, a struct-of-arrays tape in a 32 KiB cache. The second and third have as much
-SRAM as the last in one cache, with that tape and with records. The last has a small cache, a scratchpad and streams.
-No option depends on the kernel. Writes table.json, table.md and table.png.
+The baseline is what other tools do: a tape of arrays in a 32 KiB cache. A streamed machine has a scratchpad and a small
+cache, and is also compared with one cache of as much SRAM, with that tape and with one of records. No option depends
+on the kernel. Writes table.json, table.md and table.png.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,13 +23,26 @@ from bench.suite import SUITE, Kernel
 from tapeflow.hardware import Hardware
 from tapeflow.simulation import options_for
 
-MACHINES = ("cache-32k", "cache-2k", "cache-2k-aos", "stream-1k")
+BASELINE = "cache-32k"
+
+EQUALS = {"stream-1k": ("cache-2k", "cache-2k-aos"), "stream-4k": ("cache-8k", "cache-8k-aos")}
+"""Streamed machine -> caches of as much SRAM: the tape as arrays, and as records."""
+
+MACHINES = (BASELINE, *(machine for stream, caches in EQUALS.items() for machine in (*caches, stream)))
 
 METRICS = {"cycles": "cycles", "DRAM bytes": "dram_bytes", "SRAM bytes": "sram_bytes", "energy on chip (nJ)": "nj"}
 """Column of the table -> key of a measurement."""
 
+RATIOS = {"cycles": "cycles", "traffic": "dram_bytes", "energy": "nj"}
+"""Column of the summary -> key of a measurement."""
 
-def measure(kernel: Kernel, size: str, machine: Hardware) -> dict[str, Any]:
+AGAINST = ("arrays in 32 KiB cache", "arrays in equal SRAM", "records in equal SRAM")
+
+Measurement = dict[str, Any]
+"""What `measure` says of one kernel on one machine."""
+
+
+def measure(kernel: Kernel, size: str, machine: Hardware) -> Measurement:
     """One kernel on one machine: the numbers of its report that the table shows, and all of them."""
     grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(machine))
     report = tapeflow.simulate(grad, list(kernel.arguments(size).values()), hardware=machine)
@@ -47,30 +60,51 @@ def measure(kernel: Kernel, size: str, machine: Hardware) -> dict[str, Any]:
     }
 
 
-def markdown(rows: Sequence[dict[str, Any]], size: str) -> str:
-    """The measurements as a table: a row a kernel and machine, with how the first machine compares to it."""
-    lines = [
-        f'Kernels at {size} size. Under "less than" stands how many times more the first machine of the kernel needs.',
-        "",
-        f"| kernel | tape bytes | machine | {' | '.join(METRICS)} | time less than | traffic | energy |",
-        f"|---|--:|---|{'--:|' * (len(METRICS) + 3)}",
-    ]
-    base: dict[str, Any] = {}
-    for row in rows:
-        first = row["kernel"] != base.get("kernel")
-        base = row if first else base
-        name, tape = (row["kernel"], f"{row['tape_bytes']:,}") if first else ("", "")
-        numbers = " | ".join(f"{row[key]:,.0f}" for key in METRICS.values())
-        ratios = " | ".join(ratio(base[key], row[key]) for key in ("cycles", "dram_bytes", "nj"))
-        lines.append(f"| {name} | {tape} | {row['machine']} | {numbers} | {ratios} |")
-    return "\n".join(lines) + "\n"
+def markdown(rows: Sequence[Measurement], size: str) -> str:
+    """The measurements as two tables: what streaming gains or loses, and all numbers."""
+    streams = [stream for stream in EQUALS if any(row["machine"] == stream for row in rows)]
+    return "\n".join(
+        [
+            f"Kernels at {size} size. How many times more the other machine needs than the streamed one: above 1 the",
+            "stream wins, below it loses.",
+            "",
+            *_summary(rows, streams),
+            "",
+            f"| kernel | machine | {' | '.join(METRICS)} |",
+            f"|---|---|{'--:|' * len(METRICS)}",
+            *(f"| {row['kernel']} | {row['machine']} | {_numbers(row)} |" for row in rows),
+            "",
+        ]
+    )
 
 
-def ratio(base: float, other: float) -> str:
-    return f"{base / other:.2f}x" if other else "-"
+def _numbers(row: Measurement) -> str:
+    return " | ".join(f"{row[key]:,.0f}" for key in METRICS.values())
 
 
-def figure(rows: Sequence[dict[str, Any]], path: Path) -> None:
+def _summary(rows: Sequence[Measurement], streams: Sequence[str]) -> Iterator[str]:
+    found = {(row["kernel"], row["machine"]): row for row in rows}
+    columns = [f"{stream}: {what}" for stream in streams for what in RATIOS]
+    yield f"| kernel | tape bytes | against | {' | '.join(columns)} |"
+    yield f"|---|--:|---|{'--:|' * len(columns)}"
+    for kernel in dict.fromkeys(row["kernel"] for row in rows):
+        others = (BASELINE, *zip(*(EQUALS[stream] for stream in streams), strict=True))
+        for position, other in enumerate(others):
+            against = [other] * len(streams) if isinstance(other, str) else list(other)
+            ratios = [
+                ratio(found[kernel, cache][key], found[kernel, stream][key])
+                for cache, stream in zip(against, streams, strict=True)
+                for key in RATIOS.values()
+            ]
+            name = (kernel, f"{found[kernel, BASELINE]['tape_bytes']:,}") if position == 0 else ("", "")
+            yield f"| {' | '.join([*name, AGAINST[position], *ratios])} |"
+
+
+def ratio(theirs: float, ours: float) -> str:
+    return f"{theirs / ours:.2f}" if ours else "-"
+
+
+def figure(rows: Sequence[Measurement], path: Path) -> None:
     """Bars: what each machine needs, relative to the first."""
     panels = {"cycles": "cycles", "bytes to and from DRAM": "dram_bytes", "energy on chip": "nj"}
     kernels = list(dict.fromkeys(row["kernel"] for row in rows))
@@ -90,14 +124,13 @@ def figure(rows: Sequence[dict[str, Any]], path: Path) -> None:
 def main(
     size: str = "paper",
     kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    machines: Annotated[str, typer.Option(help="Presets, the baseline first.")] = ",".join(MACHINES),
     out: Path = Path("out"),
 ) -> None:
     """Measure, print and save the table."""
     console = Console(stderr=True)
-    rows: list[dict[str, Any]] = []
+    rows: list[Measurement] = []
     for name in kernels.split(","):
-        for machine in machines.split(","):
+        for machine in MACHINES:
             with console.status(f"{name} on {machine}"):
                 rows.append(measure(SUITE[name], size, Hardware.preset(machine)))
     out.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,101 @@
+"""Simulating a gradient: what goes in, what must hold, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapeflow
+from bench.suite import SUITE
+from tapeflow.arguments import ArgumentError
+from tapeflow.hardware import Hardware
+from tapeflow.simulation import options_for
+
+VOID = """
+#include <math.h>
+
+void iterate(int n, int steps, double u[n])
+{
+  for (int t = 0; t < steps; t++)
+    for (int i = 0; i < n; i++)
+      u[i] = sin(u[i]) * u[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def worked_example():
+    kernel = SUITE["worked_example"]
+    options = tapeflow.Options(layout="aos", spad_bytes=1024, stream=True)
+    return tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options)
+
+
+@pytest.fixture
+def iterate(tmp_path):
+    (tmp_path / "iterate.c").write_text(VOID)
+    return tapeflow.gradient(tapeflow.load(tmp_path / "iterate.c"), wrt=["u"])
+
+
+def test_a_report_has_time_traffic_memory_and_energy(worked_example):
+    arguments = list(SUITE["worked_example"].arguments({"n": 30, "m": 40}).values())
+    before = [np.array(argument) for argument in arguments]
+    report = tapeflow.simulate(worked_example, arguments, hardware="stream-1k")
+    assert report.cycles > 0
+    assert report.sram_bytes == 2048
+    assert report.energy.on_chip > 0
+    assert report.traffic["tiles written"] > 0
+    for argument, original in zip(arguments, before, strict=True):
+        np.testing.assert_array_equal(argument, original)
+
+    counters = report.counters
+    assert counters["tape_bytes_pushed"] == counters["tape_bytes_popped"] == worked_example.tape_report().bytes
+    again = tapeflow.simulate(worked_example, arguments, hardware=Hardware.preset("stream-1k"))
+    assert dict(again.counters) == dict(counters)
+
+
+@pytest.mark.parametrize("name", Hardware.presets())
+def test_every_preset_runs_the_pipeline_that_it_asks_for(name):
+    kernel = SUITE["worked_example"]
+    machine = Hardware.preset(name)
+    grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(machine))
+    report = tapeflow.simulate(grad, list(kernel.arguments("mini").values()), hardware=machine)
+    assert report.hardware == machine
+    assert (report.counters["spad_writes"] > 0) == (machine.scratchpad is not None)
+
+
+def test_layers_must_fit_the_scratchpad(worked_example):
+    kernel = SUITE["worked_example"]
+    arguments = list(kernel.arguments("mini").values())
+    options = tapeflow.Options(layout="aos", spad_bytes=4096)
+    large = tapeflow.gradient(worked_example.kernel, wrt=list(kernel.wrt), options=options)
+    message = (
+        r"f_grad keeps 40\d\d bytes in the scratchpad, but stream-1k has 1024\n  help: compile with spad_bytes=1024"
+    )
+    with pytest.raises(tapeflow.TapeflowError, match=message):
+        tapeflow.simulate(large, arguments, hardware="stream-1k")
+    with pytest.raises(tapeflow.TapeflowError, match=r"but cache-32k has 0\n  help: compile without spad_bytes"):
+        tapeflow.simulate(worked_example, arguments, hardware="cache-32k")
+
+
+def test_machines_come_by_name_object_or_file(worked_example, tmp_path):
+    arguments = list(SUITE["worked_example"].arguments("mini").values())
+    (tmp_path / "mine.yaml").write_text(
+        "cache: {size_bytes: 1024, ways: 2}\n"
+        "scratchpad: {size_bytes: 1024}\n"
+        "pipeline: {layout: aos, spad_bytes: 1024}\n"
+    )
+    report = tapeflow.simulate(worked_example, arguments, hardware=str(tmp_path / "mine.yaml"))
+    assert report.hardware.name == "mine"
+    with pytest.raises(tapeflow.TapeflowError, match="no hardware preset 'abacus'"):
+        tapeflow.simulate(worked_example, arguments, hardware="abacus")
+    with pytest.raises(tapeflow.TapeflowError, match="cannot read the hardware file"):
+        tapeflow.simulate(worked_example, arguments, hardware="nowhere.yaml")
+
+
+def test_seeds_and_arguments_are_as_in_a_call(iterate):
+    u = np.linspace(0.1, 1, 20)
+    assert tapeflow.simulate(iterate, (20, 5, u), hardware="cache-2k", seeds={"u": np.ones(20)}).cycles > 0
+    with pytest.raises(ArgumentError, match="seeds are needed"):
+        tapeflow.simulate(iterate, (20, 5, u), hardware="cache-2k")
+    with pytest.raises(ArgumentError, match="expected shape"):
+        tapeflow.simulate(iterate, (20, 5, u[:3]), hardware="cache-2k", seeds={"u": np.ones(20)})
