@@ -296,7 +296,8 @@ class FunctionPrinter:
             start = self._before_silent(ops, self.plan.reverse_start)
             marks[start] = [Line(""), *self._turn_around(), Line("/* reverse sweep */", 1)]
         yield from self.statements.straight(ops, marks)
-        if self.plan.reverse_start is None:
+        if self.plan.reverse_start is None and self.plan.regions.all:
+            yield Line("")
             yield from self._turn_around()
         yield from self._closed(ops)
         yield from self._returned(end)
