@@ -51,6 +51,9 @@ class Expression:
     def __neg__(self) -> Expression:
         return Apply("neg", (self,))
 
+    def __str__(self) -> str:
+        return _text(self, 0)
+
 
 Term: TypeAlias = Expression | float
 
@@ -117,6 +120,54 @@ FUNCTIONS: Mapping[str, Callable[..., Operation]] = {
 def apply(function: str, *arguments: Term) -> Expression:
     """`function` of expressions and numbers."""
     return Apply(function, tuple(it if isinstance(it, Expression) else Constant(float(it)) for it in arguments))
+
+
+_INFIX = {
+    "add": ("+", 0),
+    "sub": ("-", 0),
+    "mul": ("*", 1),
+    "div": ("/", 1),
+    "eq": ("==", 1),
+    "gt": (">", 1),
+    "ge": (">=", 1),
+    "lt": ("<", 1),
+    "le": ("<=", 1),
+}
+"""The sign of a function of two arguments, and how tightly it binds."""
+
+_NUMBERS = {
+    math.log(2): "ln 2",
+    1 / math.log(2): "(1 / ln 2)",
+    1 / math.log(10): "(1 / ln 10)",
+    2 / math.sqrt(math.pi): "(2 / sqrt(pi))",
+}
+"""Constants that have names."""
+
+
+def _text(expression: Expression, binding: int) -> str:
+    """`expression` as one would write it, in brackets where it binds less tightly than `binding`."""
+    match expression:
+        case Operand(position):
+            return "xyz"[position]
+        case Result():
+            return "r"
+        case Constant(value):
+            return _NUMBERS.get(value, f"{value:g}")
+        case Apply("neg", (inner,)):
+            return f"-{_text(inner, 2)}"
+        case Apply("float", (inner,)):
+            return _text(inner, binding)
+        case Apply("select", (condition, chosen, other)):
+            return f"({condition} ? {chosen} : {other})"
+        case Apply(function, (left, right)) if function in _INFIX:
+            sign, ours = _INFIX[function]
+            right_binding = ours + 1 if function in ("sub", "div") else ours
+            plain = f"{_text(left, ours)} {sign} {_text(right, right_binding)}"
+            return f"({plain})" if binding > ours else plain
+        case Apply(function, arguments):
+            return f"{function}({', '.join(map(str, arguments))})"
+        case _:
+            raise AssertionError("no such expression")
 
 
 def evaluate(expression: Expression, operands: Sequence[Any], result: Any, functions: Mapping[str, Any]) -> Any:
@@ -228,7 +279,7 @@ RULES: Mapping[type[Operation], Row] = {
     # exponentials and logarithms
     math_dialect.ExpOp: _row("exp(x)", R),
     math_dialect.Exp2Op: _row("2^x", math.log(2) * R),
-    math_dialect.ExpM1Op: _row("exp(x) - 1", apply("exp", X), note="not 1 + R, which loses all digits for x << 0"),
+    math_dialect.ExpM1Op: _row("exp(x) - 1", apply("exp", X), note="not 1 + r, which loses all digits for x << 0"),
     math_dialect.LogOp: _row("log(x)", 1 / X),
     math_dialect.Log2Op: _row("log2(x)", (1 / math.log(2)) / X),
     math_dialect.Log10Op: _row("log10(x)", (1 / math.log(10)) / X),
@@ -249,7 +300,7 @@ RULES: Mapping[type[Operation], Row] = {
     # hyperbolic
     math_dialect.SinhOp: _row("sinh(x)", apply("cosh", X)),
     math_dialect.CoshOp: _row("cosh(x)", apply("sinh", X)),
-    math_dialect.TanhOp: _row("tanh(x)", (1.0 - R) * (1.0 + R), note="0 where R rounds to +-1"),
+    math_dialect.TanhOp: _row("tanh(x)", (1.0 - R) * (1.0 + R), note="0 where r rounds to +-1"),
     math_dialect.AsinhOp: _row("asinh(x)", 1 / apply("sqrt", X * X + 1.0), note="0 where x * x overflows"),
     math_dialect.AcoshOp: _row("acosh(x)", 1 / apply("sqrt", (X - 1.0) * (X + 1.0)), note="infinite at 1"),
     math_dialect.AtanhOp: _row("atanh(x)", 1 / ((1.0 - X) * (1.0 + X)), note="infinite at +-1"),

@@ -164,8 +164,16 @@ class TripCounts:
 
     def formula(self, value: SSAValue) -> Formula | None:
         """`value` as a formula in parameters and loop variables; None if it is not one."""
-        if value not in self._formulas:
-            self._formulas[value] = self._find(value)
+        pending = [value]
+        while pending:
+            # Operands first, without recursion: chains of arithmetic can be long.
+            missing = [operand for operand in _operands_of(pending[-1]) if operand not in self._formulas]
+            if missing:
+                pending.extend(missing)
+            else:
+                found = pending.pop()
+                if found not in self._formulas:
+                    self._formulas[found] = self._find(found)
         return self._formulas[value]
 
     def _find(self, value: SSAValue) -> Formula | None:
@@ -204,6 +212,13 @@ class TripCounts:
             return None
         name = f"extent({parameter_name(array)}, {dimension.constant})"
         return self._parameter(Variable(name, nonnegative=True, position=array.index), op.result)
+
+
+def _operands_of(value: SSAValue) -> Sequence[SSAValue]:
+    """What the formula of `value`, if it has one, is made of."""
+    if isinstance(value, OpResult) and type(value.op) in _ARITHMETIC:
+        return value.op.operands
+    return ()
 
 
 def _same(formula: Formula) -> Formula:
