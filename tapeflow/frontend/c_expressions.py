@@ -432,9 +432,11 @@ class Expressions:
         if (known := integer(node)) is not None:
             return known >= 0
         inner = node.stripped
-        scalar = scalar_of(inner.type)
-        if scalar is not None and scalar.is_integer and not scalar.signed:
-            return True
+        converted, scalar = scalar_of(node.type), scalar_of(inner.type)
+        if converted is None or scalar is None or not scalar.is_integer or converted.width < scalar.width:
+            return False
+        if not scalar.signed:
+            return not converted.signed or converted.width > scalar.width
         if inner.kind == "DECL_REF_EXPR" and isinstance(fixed := self._binding(inner), Fixed):
             return fixed.nonnegative
         if inner.kind == "BINARY_OPERATOR" and inner.operator in ("+", "*", "/"):

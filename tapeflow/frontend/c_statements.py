@@ -361,6 +361,14 @@ def _check_signs(loop: CountedLoop, expressions: Expressions) -> None:
             f"the unsigned counter '{name}' is always >= 0: the loop does not end",
             "count down with an int or ptrdiff_t",
         )
+    elif loop.descending and loop.step != 1:
+        bound = integer(loop.bound)
+        least = None if bound is None else bound + (not loop.inclusive)
+        if least is None or not isinstance(loop.step, int) or least < loop.step:
+            raise loop.bound.error(
+                f"the unsigned counter '{name}' may step below zero, where it wraps",
+                "count down with an int or ptrdiff_t",
+            )
 
 
 def _counts_nonnegative(loop: CountedLoop, expressions: Expressions) -> bool:

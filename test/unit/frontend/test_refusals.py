@@ -518,6 +518,19 @@ LOOPS = [
         "4:20",
         "'i' of type '_Bool' counts a loop, which is not supported",
     ),
+    Refused(
+        "unsigned_down_by_two",
+        "double f(unsigned n) {\n  double s = 0;\n  for (unsigned i = n; i > 0; i -= 2) s += i;\n  return s;\n}",
+        "3:28",
+        "the unsigned counter 'i' may step below zero, where it wraps",
+    ),
+    Refused(
+        "signed_from_unsigned",
+        "#include <stddef.h>\ndouble f(unsigned k, size_t n) {\n  double s = 0;\n  int start = k;\n"
+        "  for (int i = start; i < n; i++) s += i;\n  return s;\n}",
+        "5:27",
+        "the signed counter 'i' is compared with an unsigned bound, and may be negative",
+    ),
 ]  # fmt: skip
 
 ORDER = [
