@@ -360,7 +360,10 @@ class Arithmetic:
             case "int":
                 if self.build.never_negative(scalar.linear):
                     return scalar
-                return self.extreme(True, scalar, self.negate(scalar))
+                negated = self.negate(scalar)
+                result = self.extreme(True, scalar, negated)
+                bounds = [Linear(0), scalar.linear, negated.linear]
+                return replace(result, form=unknown(f"abs({scalar.linear})", bounds))
             case "float":
                 if scalar.number is not None:
                     return Scalar(scalar.type, abs(scalar.number))

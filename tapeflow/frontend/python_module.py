@@ -172,7 +172,7 @@ class _FunctionMaker:
         hidden = (
             []
             if is_kernel
-            else [f"{p.name}_extent_{d}" for p, t in zip(declared, types, strict=True) for d in open_extents(t)]
+            else [f"{p.name}_extent{d}" for p, t in zip(declared, types, strict=True) for d in open_extents(t)]
         )
         self.names = [*(parameter.name for parameter in declared), *hidden]
         irs = [self._ir(type_) for type_ in types]
@@ -220,7 +220,7 @@ class _FunctionMaker:
         name = self.names[position]
         unsaid = "" if self.is_kernel else None
         return [
-            str(extent) if extent is not None else (unsaid if unsaid is not None else f"{name}_extent_{dimension}")
+            str(extent) if extent is not None else (unsaid if unsaid is not None else f"{name}_extent{dimension}")
             for dimension, extent in enumerate(array.extents)
         ]
 
@@ -280,7 +280,7 @@ class _FunctionMaker:
             case str():
                 return self.expressions.arithmetic.convert(numbers[extent], INT)
             case None if not self.is_kernel:
-                return numbers[f"{name}_extent_{dimension}"]
+                return numbers[f"{name}_extent{dimension}"]
             case None:
                 size = self.build.on_top(memref.DimOp(argument, self.build.index(dimension)), None)
                 return Scalar(INT, size, unknown(f"len({name})", [integer(0).linear]))

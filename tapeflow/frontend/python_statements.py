@@ -287,6 +287,9 @@ class StatementsOfFunction:
     def _lose_after_branch(
         self, name: str, statement: ast.If, then: dict[str, Binding], otherwise: dict[str, Binding]
     ) -> None:
+        if isinstance(self.scope.bindings.get(name), View):
+            # Its elements were changed.
+            return
         if isinstance(then.get(name) or otherwise.get(name), View):
             self._lose_array(name, statement)
             return
@@ -382,11 +385,10 @@ class StatementsOfFunction:
 
     def _bounds(self, counted: _Range) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Those of the `scf.for`: a descending one runs over the distances from the start."""
-        step = self.build.index(abs(counted.step))
-        if counted.step > 0:
-            return self.build.ssa(counted.start), self.build.ssa(counted.stop), step
-        distance = self.arithmetic.binary("-", counted.start, counted.stop)
-        return self.build.index(0), self.build.ssa(distance), step
+        first, last = counted.start, counted.stop
+        if counted.step < 0:
+            first, last = integer(0), self.arithmetic.binary("-", counted.start, counted.stop)
+        return self.build.ssa(first), self.build.ssa(last), self.build.index(abs(counted.step))
 
     def _counted_value(self, counted: _Range, index: SSAValue, name: str) -> Scalar:
         """The loop's variable in one iteration."""

@@ -1,0 +1,84 @@
+"""The types that arithmetic gives: what NumPy 2 gives, for every pair of numbers and every operator."""
+
+import operator
+from itertools import product
+
+import numpy as np
+import pytest
+from python_oracle import compare, define
+
+from tapeflow.frontend.python import f32, f64, i32, i64, import_python
+from tapeflow.frontend.python_types import (
+    BOOL,
+    FLOAT,
+    FLOAT32,
+    FLOAT64,
+    INT,
+    INT32,
+    INT64,
+    OF_CLASS,
+    Origin,
+    as_float,
+    joined,
+    promoted,
+)
+
+NUMBERS = {
+    INT: 2,
+    FLOAT: 2.5,
+    INT32: np.int32(3),
+    INT64: np.int64(3),
+    FLOAT32: np.float32(1.5),
+    FLOAT64: np.float64(1.5),
+}
+
+
+@pytest.mark.parametrize(("left", "right"), list(product(NUMBERS, NUMBERS)), ids=str)
+def test_arithmetic_promotes_as_numpy_does(left, right):
+    assert promoted(left, right) == OF_CLASS[type(operator.add(NUMBERS[left], NUMBERS[right]))]
+    assert as_float(promoted(left, right)) == OF_CLASS[type(operator.truediv(NUMBERS[left], NUMBERS[right]))]
+
+
+@pytest.mark.parametrize(("left", "right"), list(product(NUMBERS, NUMBERS)), ids=str)
+def test_a_number_of_either_origin_promotes_only_where_both_give_the_same(left, right):
+    readings = [promoted(reading, right) for reading in left.unsettled.readings()]
+    agree = len({(reading.kind, reading.bits) for reading in readings}) == 1
+    assert (promoted(left.unsettled, right) is not None) == agree
+
+
+def test_joining():
+    assert joined(FLOAT, FLOAT) == FLOAT
+    assert joined(FLOAT, FLOAT64).origin is Origin.EITHER
+    assert joined(FLOAT, FLOAT32) is None
+    assert joined(BOOL, INT) is None
+    assert FLOAT32.unsettled == FLOAT32
+
+
+ELEMENT = {INT: "a", FLOAT: "p", INT32: "i[0]", INT64: "k[0]", FLOAT32: "f[0]", FLOAT64: "d[0]"}
+IR = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32", np.dtype(np.int64): "i64", np.dtype(np.int32): "i32",
+      np.dtype(np.bool_): "i1"}  # fmt: skip
+
+
+def is_supported(symbol, left, right):
+    kinds = {left.kind, right.kind}
+    return "float" not in kinds if symbol in ("//", "%") else symbol != "**" or kinds != {"int"}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "left", "right"),
+    [
+        triple
+        for triple in product(("+", "-", "*", "/", "**", "//", "%", "<", "=="), NUMBERS, NUMBERS)
+        if is_supported(*triple)
+    ],
+    ids=str,
+)
+def test_operators_on_mixed_types(symbol, left, right):
+    expression = f"{ELEMENT[left]} {symbol} {ELEMENT[right]}"
+    text = f"def f(a: int, p: float, i: i32[1], k: i64[1], f: f32[1], d: f64[1]):\n    return {expression}\n"
+    function = define(text, {"f64": f64, "f32": f32, "i64": i64, "i32": i32})
+    arrays = (np.array([5], np.int32), np.array([7], np.int64), np.array([1.1], np.float32), np.array([0.3]))
+    compare(function, 7, 1.7, *arrays)
+    expected = np.asarray(eval(expression, dict(zip("apikfd", (7, 1.7, *arrays), strict=True)))).dtype
+    (result,) = import_python(function).body.block.first_op.function_type.outputs
+    assert str(result) == IR[expected]
