@@ -167,6 +167,10 @@ def simulate(
     hardware: Annotated[str, typer.Option(help="A preset, or a YAML file of one.")],
     function: Function = None,
     against: Annotated[str | None, typer.Option(help="Another one to compare with.")] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(help="Write what happens when: a trace for ui.perfetto.dev (.json), or a picture (.png)."),
+    ] = None,
     arg: ArgumentValues = None,
     args: ArgumentFile = None,
     seed: Seed = 0,
@@ -180,12 +184,17 @@ def simulate(
     For example:
 
         tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --against cache-32k
+
+        tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --timeline run.json
     """
     from tapeflow.api import gradient
+    from tapeflow.cli_pictures import check_timeline_path, timeline_file
+    from tapeflow.files import write_together
     from tapeflow.hardware import Comparison
     from tapeflow.simulation import machine, options_for
     from tapeflow.simulation import simulate as simulate_gradient
 
+    check_timeline_path(timeline)
     loaded = load(kernel, function)
     reports: list[Report] = []
     # The machine that is compared with comes first, as the table's ratios are of the last one over the others.
@@ -194,7 +203,10 @@ def simulate(
         made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
         arguments = _arguments(made, arg, args, seed, interval)
         with _working(f"running {made.name} on {chosen.name}"):
-            reports.append(simulate_gradient(made, arguments, hardware=chosen))
+            recorded = timeline is not None and name == hardware
+            reports.append(simulate_gradient(made, arguments, hardware=chosen, timeline=recorded))
+    if timeline is not None:
+        write_together(timeline_file(reports[-1], timeline))
     if as_json:
         print_json({report.hardware.name: report.as_dict() for report in reports})
     else:

@@ -11,10 +11,10 @@ from pathlib import Path
 from tapeflow.errors import TapeflowError
 
 
-def write_together(files: Mapping[Path, str]) -> None:
-    """Write `files`, path to text: all of them, or on any failure none.
+def write_together(files: Mapping[Path, str | bytes]) -> None:
+    """Write `files`, path to text or bytes: all of them, or on any failure none.
 
-    The texts are written in full beside their places first; only then do they take them.
+    Everything is written in full beside their places first; only then do they take them.
 
     Raises:
         TapeflowError: a file cannot be written.
@@ -22,8 +22,8 @@ def write_together(files: Mapping[Path, str]) -> None:
     waiting: dict[Path, Path] = {}
     path = Path()
     try:
-        for path, text in files.items():
-            waiting[_write_beside(path, text)] = path
+        for path, content in files.items():
+            waiting[_write_beside(path, content)] = path
         for temporary, path in list(waiting.items()):
             os.replace(temporary, path)
             del waiting[temporary]
@@ -34,14 +34,12 @@ def write_together(files: Mapping[Path, str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _write_beside(path: Path, text: str) -> Path:
-    """Write `text` to a new file in the folder of `path`, with the permissions that a new file there gets."""
+def _write_beside(path: Path, content: str | bytes) -> Path:
+    """Write `content` to a new file in the folder of `path`, with the permissions that a new file there gets."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        file.write(text)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
     mask = os.umask(0)
     os.umask(mask)
     os.chmod(file.name, 0o666 & ~mask)

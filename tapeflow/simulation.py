@@ -11,11 +11,13 @@ import numpy as np
 from tapeflow.api import Call, Gradient, Result
 from tapeflow.arguments import Array, BoundArray
 from tapeflow.backend.native import build_model
+from tapeflow.backend.printed import PrintedC
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.dialects import spad
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Counters, Hardware, Report
 from tapeflow.hardware.machine import machine_header
+from tapeflow.hardware.timeline import read as read_timeline
 from tapeflow.options import Options
 
 
@@ -41,6 +43,7 @@ def simulate(
     *,
     hardware: Hardware | str,
     seeds: Mapping[str, Any] | None = None,
+    timeline: bool = False,
 ) -> Report:
     """Run `gradient` on a modelled machine that starts cold.
 
@@ -51,6 +54,7 @@ def simulate(
         arguments: of the kernel, in source order; they are not changed.
         hardware: a machine, a preset's name, or a YAML file.
         seeds: as in calling the gradient.
+        timeline: whether to record what happens when; it changes no count, and takes a few megabytes.
 
     Raises:
         ArgumentError: an argument or seed does not fit the kernel.
@@ -62,12 +66,23 @@ def simulate(
     _check_scratchpad(gradient, chosen)
     printed = gradient.compiled.printed
     schedule = schedule_printed(printed, chosen)
-    model = build_model(printed, gradient.name, machine_header(chosen), schedule.header)
+    model = build_model(printed, gradient.name, machine_header(chosen, timeline=timeline), schedule.header)
     native_call, model_call = (gradient.prepare(_copies(arguments), seeds) for _ in range(2))
     modelled = gradient.collect(model_call, model.call(model_call.inputs))
     _check_values(gradient, (native_call, gradient.run(native_call)), (model_call, modelled))
     counters = Counters(model.counters, model.executions)
-    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name)
+    recorded = read_timeline(model.library, model.tape, _block_names(printed)) if timeline else None
+    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name, timeline=recorded)
+
+
+def _block_names(printed: PrintedC) -> dict[str, str]:
+    """Line of a block -> the head of its loop, or what else it is."""
+    lines = printed.source.splitlines()
+    names: dict[str, str] = {}
+    for block in printed.blocks:
+        head = lines[block.line - 2].partition("{")[0].strip() if block.kind == "loop" else ""
+        names[str(block.line)] = head or f"{block.kind} at line {block.line}"
+    return names
 
 
 def _check_scratchpad(gradient: Gradient, hardware: Hardware) -> None:

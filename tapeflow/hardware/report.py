@@ -19,6 +19,7 @@ from tapeflow.hardware.energy import (
     energy,
     energy_spread,
 )
+from tapeflow.hardware.timeline import Timeline
 
 STALLS = {
     "stall_fill": "waiting for a cache line",
@@ -67,14 +68,25 @@ class Report:
     label: str = ""
     """What ran, e.g. the name of the gradient."""
 
+    timeline: Timeline | None = None
+    """What happened when, if that was recorded."""
+
     @classmethod
-    def from_counters(cls, hardware: Hardware, counters: Counters, mix: OperationMix, *, label: str = "") -> Report:
+    def from_counters(
+        cls,
+        hardware: Hardware,
+        counters: Counters,
+        mix: OperationMix,
+        *,
+        label: str = "",
+        timeline: Timeline | None = None,
+    ) -> Report:
         """The report of a call that counted `counters` on `hardware`, with `mix` from the schedule.
 
         Raises:
             TapeflowError: an energy table lacks a row that the call needs.
         """
-        report = cls(hardware, counters, mix, label)
+        report = cls(hardware, counters, mix, label, timeline)
         _ = report.energy
         return report
 
@@ -129,9 +141,7 @@ class Report:
         hardware, counters, dram = self.hardware, self.counters, self.hardware.dram
         per_ns = hardware.clock_ghz
         burst_ns = dram.burst_bytes / dram.peak_bytes_per_ns
-        shortest_ns = (dram.number("cl") + dram.number("burst_ck")) * dram.number("tck_ns")
-        if dram.timing == "fixed":
-            shortest_ns = dram.fixed_latency_ns + burst_ns
+        shortest_ns = self._shortest_ns
         demand = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
         mshrs = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
         bounds = {
@@ -149,6 +159,42 @@ class Report:
             bounds[f"{requests} DMA requests"] = counters["dram_dma_reads"] * shortest_ns * per_ns / requests
         whole = [Bound(what, int(cycles)) for what, cycles in bounds.items()]
         return tuple(sorted(whole, key=lambda bound: bound.cycles, reverse=True))
+
+    @cached_property
+    def operations(self) -> int:
+        """Floating-point operations done; a fused multiply-add is two, a transcendental function one."""
+        return sum(
+            count * executions * (2 if operation.startswith("fp_fma") else 1)
+            for line, executions in self.counters.executions.items()
+            for operation, count in self.mix.get(line, {}).items()
+            if not operation.startswith("int_")
+        )
+
+    @property
+    def ceilings(self) -> dict[str, float]:
+        """What a roofline is under: its units in operations a ns, and what brings data, in bytes a ns."""
+        hardware, dram = self.hardware, self.hardware.dram
+        units = hardware.units
+        flops = (units.fp_add + units.fp_mul + 2 * units.fp_fma) * hardware.clock_ghz
+        latency_ns = self._shortest_ns
+        demand = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
+        ceilings = {
+            f"{flops:g} operations a ns of the units": flops,
+            f"{dram.peak_bytes_per_ns:.3g} GB/s of {dram.part}": dram.peak_bytes_per_ns,
+            f"{demand} miss registers at {latency_ns:.3g} ns": demand * dram.burst_bytes / latency_ns,
+        }
+        if hardware.scratchpad:
+            requests = hardware.dma.outstanding
+            ceilings[f"{requests} DMA requests at {latency_ns:.3g} ns"] = requests * dram.burst_bytes / latency_ns
+        return ceilings
+
+    @property
+    def _shortest_ns(self) -> float:
+        """From a request to DRAM to its last data, when nothing is in its way."""
+        dram = self.hardware.dram
+        if dram.timing == "fixed":
+            return dram.fixed_latency_ns + dram.burst_bytes / dram.peak_bytes_per_ns
+        return (dram.number("cl") + dram.number("burst_ck")) * dram.number("tck_ns")
 
     @property
     def bottleneck(self) -> str:

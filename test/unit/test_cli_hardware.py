@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
+from tapeflow import cli
 from tapeflow.cli_hardware import app
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Hardware
@@ -85,3 +87,23 @@ def test_an_unknown_machine_lists_those_there_are(hardware, verb):
 def test_help_has_an_example(hardware, verb):
     text = hardware(*verb, "--help")
     assert not verb or f"tapeflow hardware {verb[0]}" in text
+
+
+def test_simulate_writes_a_timeline(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    kernel = Path(__file__).parents[2] / "bench" / "kernels" / "worked_example.c"
+    options = ["--wrt", "A,w", "--arg", "n=20", "--arg", "m=20", "--arg", "w=20", "--hardware", "stream-1k"]
+
+    def run(*more: str, code: int = 0) -> str:
+        done = CliRunner().invoke(cli.app, ["simulate", str(kernel), *options, *more])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    run("--timeline", "run.json", "--against", "cache-2k")
+    trace = json.loads((tmp_path / "run.json").read_text())
+    assert trace["otherData"]["hardware"]["name"] == "stream-1k" and trace["otherData"]["what"] == "f_grad"
+    assert {event["ph"] for event in trace["traceEvents"]} == {"M", "X", "s", "f"}
+    run("--timeline", "run.png")
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert "ends neither in .json" in " ".join(run("--timeline", "run.svg", code=2).replace("│", "").split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "run.png"]

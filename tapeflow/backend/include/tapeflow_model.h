@@ -70,6 +70,7 @@ static TF_COLD bool tf_m_reset(tf_tape *tf)
     m->array_end = TF_ARRAY_SPACE;
     m->tape_end = TF_TAPE_SPACE;
     tf_m_dram_reset(m);
+    tf_m_timeline_reset(m);
     return true;
 }
 
@@ -83,6 +84,7 @@ static TF_COLD void tf_m_finish(tf_tape *tf)
     tf_m_dram_finish(m, now);
     m->count.cycles = m->last_write > now ? m->last_write : now;
     m->count.stall_flush += m->count.cycles - now;
+    tf_m_timeline_stall(m, TF_WAIT_FLUSH, now, m->count.cycles - now);
     if (tf->error == NULL && m->count.tape_bytes_pushed != m->count.tape_bytes_popped + m->tape_bytes)
         tf_m_fail(tf, "model: bytes pushed are not bytes popped and bytes resident");
 }
@@ -137,6 +139,41 @@ size_t tf_line_count(void)
 {
     return TF_LINE_COUNT;
 }
+
+#if TF_TIMELINE
+/* The run's spans in the order of their ends: those kept, how many there were, one window of how many is kept, and the
+ * name of a stream's track, NULL past the last. */
+const tf_event *tf_timeline_events(tf_tape *tf);
+size_t tf_timeline_kept(tf_tape *tf);
+uint64_t tf_timeline_seen(tf_tape *tf);
+uint64_t tf_timeline_stride(tf_tape *tf);
+const char *tf_timeline_name(tf_tape *tf, size_t track);
+
+const tf_event *tf_timeline_events(tf_tape *tf)
+{
+    return tf_m(tf)->timeline.events;
+}
+
+size_t tf_timeline_kept(tf_tape *tf)
+{
+    return tf_m(tf)->timeline.kept;
+}
+
+uint64_t tf_timeline_seen(tf_tape *tf)
+{
+    return tf_m(tf)->timeline.seen;
+}
+
+uint64_t tf_timeline_stride(tf_tape *tf)
+{
+    return tf_m(tf)->timeline.stride;
+}
+
+const char *tf_timeline_name(tf_tape *tf, size_t track)
+{
+    return track < tf_m(tf)->timeline.tracks ? tf_m(tf)->timeline.names[track] : NULL;
+}
+#endif
 #endif
 
 /* ---- the macros ---- */
@@ -227,7 +264,8 @@ size_t tf_line_count(void)
     tf_stream name;                                                                                                    \
     tf_buffer tf_buffers_##name[copies];                                                                               \
     tf_type_##name tf_at_##name;                                                                                       \
-    memset(&tf_at_##name, 0, sizeof tf_at_##name)
+    memset(&tf_at_##name, 0, sizeof tf_at_##name);                                                                     \
+    tf_m_timeline_name(tf_m(tf), #name)
 
 /* costs ceil(bytes / port) scratchpad accesses */
 #define TF_WRITE(name, ...)                                                                                            \

@@ -9,7 +9,7 @@
 #ifndef TAPEFLOW_MODEL_CLOCK_H
 #define TAPEFLOW_MODEL_CLOCK_H
 
-#include "tapeflow_model_state.h"
+#include "tapeflow_model_timeline.h"
 
 /* Stop at the first violated rule; the caller of the gradient sees the message. */
 static TF_COLD void tf_m_fail(tf_tape *tf, const char *message)
@@ -30,6 +30,7 @@ static TF_SLOW void tf_m_settle_first(struct tf_model *m, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
         tf_m_count_stall(m, m->waits[k].need - m->stalled, m->waits[k].cause);
+        tf_m_timeline_stall(m, m->waits[k].cause, m->waits[k].at + m->stalled, m->waits[k].need - m->stalled);
         m->stalled = m->waits[k].need;
     }
     m->waiting -= n;
@@ -76,8 +77,9 @@ static TF_SLOW void tf_m_wait(struct tf_model *m, uint64_t at, uint64_t until, u
 /* The next iteration of a block, or the first of another one, which waits for the end of the block before it. */
 TF_HOT void tf_m_step(struct tf_model *m, uint32_t line, uint32_t ii, uint32_t depth)
 {
+    const bool same = m->line == line;
     m->executions[line]++;
-    if (TF_LIKELY(m->line == line)) {
+    if (TF_LIKELY(same)) {
         m->tau += ii;
     } else {
         m->tau += m->drain;
@@ -85,6 +87,7 @@ TF_HOT void tf_m_step(struct tf_model *m, uint32_t line, uint32_t ii, uint32_t d
         m->drain = depth;
     }
     if (m->waiting != 0) tf_m_settle(m);
+    if (!same) tf_m_timeline_block(m, line, m->tau + m->stalled);
 }
 
 /* The end of all blocks: the cycle at which the last operation is done. */
@@ -95,6 +98,7 @@ static TF_COLD uint64_t tf_m_now_after_all(struct tf_model *m)
     m->line = 0;
     tf_m_settle(m);
     tf_m_settle_first(m, m->waiting);
+    tf_m_timeline_block(m, 0, m->tau + m->stalled);
     return m->tau + m->stalled;
 }
 

@@ -20,6 +20,8 @@ typedef struct {
     uint64_t ready;
     bool holds;   /* whether `tile` is on chip, or on its way */
     bool fetched; /* it came back from DRAM, and was not left from the forward sweep */
+    uint64_t transfer; /* number of its last transfer */
+    uint64_t since;    /* for the timeline: cycle at which it took `tile` */
 } tf_buffer;
 
 typedef struct {
@@ -34,6 +36,8 @@ typedef struct {
     unsigned char *bytes;
     tf_buffer *buffers;
     uint32_t copies;
+    uint64_t transfer; /* number of the last transfer */
+    tf_track track;
     tf_home home;
 } tf_stream;
 
@@ -95,6 +99,9 @@ static TF_COLD void tf_m_stream_open(tf_tape *tf, tf_stream *stream, tf_buffer *
     stream->low = stream->top = stream->bytes;
     stream->high = stream->low + tile_bytes;
     buffers[0].holds = true;
+    for (uint32_t k = 1; k < copies; k++) buffers[k].since = TF_NEVER;
+    buffers[0].since = m->tau + m->stalled;
+    tf_m_timeline_open(m, &stream->track, m->tau + m->stalled);
 }
 
 static TF_COLD void tf_m_stream_open_reserved(tf_tape *tf, tf_stream *stream, tf_buffer *buffers, uint32_t copies,
@@ -117,6 +124,13 @@ static inline uint64_t tf_m_stream_at(const struct tf_model *m, const tf_stream 
     return stream->used > m->tau ? stream->used : m->tau;
 }
 
+/* The cycle at which the datapath stands for this stream, the stalls known of by now included. */
+static inline uint64_t tf_m_stream_now(const struct tf_model *m, const tf_stream *stream)
+{
+    const uint64_t at = tf_m_stream_at(m, stream);
+    return at + tf_m_stalled(m, at);
+}
+
 /* Start a transfer of `tile`; the datapath is held while it writes the descriptor. */
 static TF_SLOW uint64_t tf_m_stream_transfer(tf_tape *tf, tf_stream *stream, uint64_t tile, bool write)
 {
@@ -136,21 +150,26 @@ static TF_SLOW uint64_t tf_m_stream_transfer(tf_tape *tf, tf_stream *stream, uin
     else memcpy(low, home, (size_t)stream->tile_bytes);
     if (!write && stream->drained > t) t = stream->drained; /* it may still be on its way out */
     const uint64_t ended = tf_m_dma(m, t, address, stream->tile_bytes, write);
+    stream->transfer = m->count.dma_descriptors;
+    tf_m_timeline_transfer(m, &stream->track, tile, stream->transfer, write, t, ended);
     if (write) stream->drained = ended;
     if (ended > stream->ended) stream->ended = ended;
     return ended;
 }
 
-static TF_SLOW void tf_m_stream_wait(tf_tape *tf, tf_stream *stream, uint64_t until)
+/* Wait for `transfer`, which is over at cycle `until`; 0 when there is none to wait for. */
+static TF_SLOW void tf_m_stream_wait(tf_tape *tf, tf_stream *stream, uint64_t transfer, uint64_t until)
 {
     struct tf_model *m = tf_m(tf);
     m->count.dma_waits++;
+    tf_m_timeline_wait(m, &stream->track, stream->tile, transfer, tf_m_stream_now(m, stream), until);
     tf_m_wait(m, tf_m_stream_at(m, stream), until, TF_WAIT_DMA);
 }
 
 /* Make `tile` current: empty, or as full as it was when it left. */
-static TF_SLOW void tf_m_stream_turn(tf_stream *stream, uint64_t tile, bool full)
+static TF_SLOW void tf_m_stream_turn(struct tf_model *m, tf_stream *stream, uint64_t tile, bool full)
 {
+    tf_m_timeline_turn(m, &stream->track, stream->tile, tile > stream->tile, tf_m_stream_now(m, stream));
     stream->tile = tile;
     stream->low = stream->bytes + (tile % stream->copies) * stream->tile_bytes;
     stream->high = stream->low + stream->tile_bytes;
@@ -163,18 +182,29 @@ static TF_SLOW tf_buffer *tf_m_stream_out(tf_tape *tf, tf_stream *stream)
     tf_buffer *buffer = &stream->buffers[stream->tile % stream->copies];
     if (stream->top != stream->high) tf_m_fail(tf, "stream: a tile was pushed before it was full");
     buffer->ready = tf_m_stream_transfer(tf, stream, stream->tile, true);
+    buffer->transfer = stream->transfer;
     buffer->fetched = false;
     stream->pushed++;
     tf_m(tf)->count.tiles_pushed++;
     buffer = &stream->buffers[(stream->tile + 1) % stream->copies];
     if (buffer->holds && buffer->fetched) stream->discarded++; /* fetched, then written over: a second forward sweep */
-    tf_m_stream_turn(stream, stream->tile + 1, false);
+    tf_m_stream_turn(tf_m(tf), stream, stream->tile + 1, false);
     return buffer;
 }
 
-/* The buffer of the tile just made current may be written from now on. */
-static TF_SLOW void tf_m_stream_free(tf_stream *stream, tf_buffer *buffer)
+/* The tile in `buffer`, if there is one, is needed no more. */
+static TF_SLOW void tf_m_stream_release(struct tf_model *m, const tf_stream *stream, tf_buffer *buffer)
 {
+    const uint64_t copy = (uint64_t)(buffer - stream->buffers);
+    tf_m_timeline_release(m, &stream->track, copy, buffer->tile, &buffer->since, tf_m_stream_now(m, stream));
+    buffer->holds = false;
+}
+
+/* The buffer of the tile just made current may be written from now on. */
+static TF_SLOW void tf_m_stream_free(struct tf_model *m, tf_stream *stream, tf_buffer *buffer)
+{
+    tf_m_stream_release(m, stream, buffer);
+    buffer->since = tf_m_stream_now(m, stream);
     buffer->tile = stream->tile;
     buffer->holds = true;
     buffer->fetched = false;
@@ -191,7 +221,7 @@ static TF_SLOW void tf_m_stream_below(tf_tape *tf, tf_stream *stream)
     }
     const tf_buffer *buffer = &stream->buffers[(stream->tile - 1) % stream->copies];
     if (!buffer->holds || buffer->tile != stream->tile - 1) tf_m_fail(tf, "stream: popped a tile that is not on chip");
-    tf_m_stream_turn(stream, stream->tile - 1, true);
+    tf_m_stream_turn(tf_m(tf), stream, stream->tile - 1, true);
     stream->popped++;
     if (!buffer->fetched) {
         stream->resident++;
@@ -204,6 +234,9 @@ static TF_SLOW void tf_m_stream_fetch(tf_tape *tf, tf_stream *stream, uint64_t t
 {
     tf_buffer *buffer = &stream->buffers[tile % stream->copies];
     buffer->ready = tf_m_stream_transfer(tf, stream, tile, false);
+    buffer->transfer = stream->transfer;
+    tf_m_stream_release(tf_m(tf), stream, buffer);
+    buffer->since = tf_m_stream_now(tf_m(tf), stream);
     buffer->tile = tile;
     buffer->holds = true;
     buffer->fetched = true;
@@ -215,8 +248,8 @@ static TF_SLOW void tf_m_stream_fetch(tf_tape *tf, tf_stream *stream, uint64_t t
 static TF_SLOW void tf_m_stream_push(tf_tape *tf, tf_stream *stream)
 {
     tf_buffer *buffer = tf_m_stream_out(tf, stream);
-    tf_m_stream_wait(tf, stream, buffer->ready);
-    tf_m_stream_free(stream, buffer);
+    tf_m_stream_wait(tf, stream, buffer->transfer, buffer->ready);
+    tf_m_stream_free(tf_m(tf), stream, buffer);
 }
 
 /* Stage streams: the current tile is used up; fetch into its buffer what will be needed there next. */
@@ -226,7 +259,7 @@ static TF_SLOW void tf_m_stream_prefetch(tf_tape *tf, tf_stream *stream)
         tf_m_fail(tf, "stream: a buffer was fetched into before it was used up");
         return;
     }
-    stream->buffers[stream->tile % stream->copies].holds = false;
+    tf_m_stream_release(tf_m(tf), stream, &stream->buffers[stream->tile % stream->copies]);
     if (stream->tile >= stream->copies) tf_m_stream_fetch(tf, stream, stream->tile - stream->copies);
 }
 
@@ -234,14 +267,15 @@ static TF_SLOW void tf_m_stream_prefetch(tf_tape *tf, tf_stream *stream)
 static TF_SLOW void tf_m_stream_pop(tf_tape *tf, tf_stream *stream)
 {
     tf_m_stream_below(tf, stream);
-    tf_m_stream_wait(tf, stream, stream->buffers[stream->tile % stream->copies].ready);
+    const tf_buffer *buffer = &stream->buffers[stream->tile % stream->copies];
+    tf_m_stream_wait(tf, stream, buffer->transfer, buffer->ready);
 }
 
 /* Stage layers: drain the current tile; TF_DMA_WAIT follows before anything is written. */
 static TF_SLOW void tf_m_dma_out(tf_tape *tf, tf_stream *stream)
 {
     tf_buffer *buffer = tf_m_stream_out(tf, stream);
-    tf_m_stream_free(stream, buffer);
+    tf_m_stream_free(tf_m(tf), stream, buffer);
 }
 
 /* Stage layers: turn to the tile below, and fetch it unless it is still on chip. */
@@ -250,7 +284,7 @@ static TF_SLOW void tf_m_dma_in(tf_tape *tf, tf_stream *stream)
     if (stream->tile > 0 && stream->top == stream->low) {
         tf_buffer *used_up = &stream->buffers[stream->tile % stream->copies];
         const tf_buffer *below = &stream->buffers[(stream->tile - 1) % stream->copies];
-        used_up->holds = false;
+        tf_m_stream_release(tf_m(tf), stream, used_up);
         if (!below->holds || below->tile != stream->tile - 1) tf_m_stream_fetch(tf, stream, stream->tile - 1);
     }
     tf_m_stream_below(tf, stream);
@@ -258,13 +292,15 @@ static TF_SLOW void tf_m_dma_in(tf_tape *tf, tf_stream *stream)
 
 static TF_SLOW void tf_m_dma_wait(tf_tape *tf, tf_stream *stream)
 {
-    tf_m_stream_wait(tf, stream, stream->ended);
+    tf_m_stream_wait(tf, stream, stream->transfer, stream->ended);
 }
 
 /* The end of a stream: what was pushed was popped, and no record is left. */
-static TF_COLD void tf_m_stream_close(tf_tape *tf, const tf_stream *stream)
+static TF_COLD void tf_m_stream_close(tf_tape *tf, tf_stream *stream)
 {
     struct tf_model *m = tf_m(tf);
+    tf_m_timeline_turn(m, &stream->track, stream->tile, false, tf_m_stream_now(m, stream));
+    for (uint32_t k = 0; k < stream->copies; k++) tf_m_stream_release(m, stream, &stream->buffers[k]);
     if (stream->ended > m->last_write) m->last_write = stream->ended;
     if (tf->error != NULL) return;
     if (stream->tile != 0 || stream->top != stream->low) tf_m_fail(tf, "stream: closed with records left in it");
@@ -285,9 +321,9 @@ static TF_COLD uint64_t tf_m_handle_bytes(const void *handle)
     return below + (uint64_t)(region->top - region->low);
 }
 
-static TF_COLD void tf_m_close(tf_tape *tf, const void *handle)
+static TF_COLD void tf_m_close(tf_tape *tf, void *handle)
 {
-    if (*(const bool *)handle) tf_m_stream_close(tf, (const tf_stream *)handle);
+    if (*(const bool *)handle) tf_m_stream_close(tf, (tf_stream *)handle);
     else if (tf->error == NULL && tf_m_handle_bytes(handle) != 0)
         tf_m_fail(tf, "tape: closed with records left on it");
 }

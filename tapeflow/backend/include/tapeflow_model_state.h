@@ -133,7 +133,7 @@ typedef struct {
     uint32_t cause;
 } tf_wait;
 
-enum { TF_WAIT_FILL = 0, TF_WAIT_MSHR = 1, TF_WAIT_DMA = 2, TF_WAIT_START = 3 };
+enum { TF_WAIT_FILL = 0, TF_WAIT_MSHR = 1, TF_WAIT_DMA = 2, TF_WAIT_START = 3, TF_WAIT_FLUSH = 4 };
 
 #define TF_WAITS 64
 
@@ -166,6 +166,61 @@ typedef struct {
 #define TF_COLUMN_WINDOWS 64
 
 #define TF_NO_WRITE (~(uint64_t)0)
+
+/* Whether the run is recorded for a picture (tapeflow_model_timeline.h). */
+#ifndef TF_TIMELINE
+#define TF_TIMELINE 0
+#endif
+
+/* Where a stream is on the timeline: its track, when it turned to its tile, and the latest cycle shown there. */
+typedef struct {
+    uint32_t number;
+    bool fell; /* it turned to its tile from the one above */
+    uint64_t begin, latest;
+} tf_track;
+
+#define TF_NEVER (~(uint64_t)0)
+
+#if TF_TIMELINE
+#ifndef TF_TIMELINE_EVENTS
+#define TF_TIMELINE_EVENTS 65536
+#endif
+#define TF_TIMELINE_WINDOW 4096 /* cycles */
+#define TF_TIMELINE_TRACKS 256
+
+enum {
+    TF_EVENT_BLOCK = 0, /* track: its line */
+    TF_EVENT_STALL = 1, /* track: its cause, TF_WAIT_* */
+    TF_EVENT_FILL = 2,  /* a layer of the forward sweep; of this and all below, track: the stream; number: the tile */
+    TF_EVENT_USE = 3,   /* a layer of the reverse sweep */
+    TF_EVENT_WAIT = 4,  /* for a transfer, also when it is over already */
+    TF_EVENT_OUT = 5,   /* a transfer to DRAM */
+    TF_EVENT_IN = 6,    /* a transfer from DRAM */
+    TF_EVENT_TILE = 7,  /* a copy of a buffer holds a tile; transfer: the copy */
+    TF_EVENT_TURN = 8   /* a layer that is filled and used: the turn-around */
+};
+
+typedef struct {
+    uint64_t begin, end; /* cycles */
+    uint64_t number;
+    uint64_t transfer; /* counted from 1 */
+    uint32_t kind;     /* TF_EVENT_* */
+    uint32_t track;
+} tf_event;
+
+typedef struct {
+    uint64_t seen;   /* spans in all */
+    uint64_t stride; /* of so many windows one is kept */
+    uint64_t stalled_until;
+    uint64_t block_begin;
+    uint32_t block; /* line of the block at hand */
+    uint32_t kept;
+    uint32_t tracks;
+    const char *opening; /* the stream that is opened next */
+    const char *names[TF_TIMELINE_TRACKS];
+    tf_event events[TF_TIMELINE_EVENTS];
+} tf_timeline;
+#endif
 
 struct tf_model {
     /* clock */
@@ -214,6 +269,9 @@ struct tf_model {
     uint64_t spad_used;
     unsigned char *spad; /* TF_SPAD_BYTES */
     char message[256];
+#if TF_TIMELINE
+    tf_timeline timeline;
+#endif
 };
 
 #endif

@@ -199,11 +199,13 @@ def test_dma_time_is_the_closed_form(compute: int, bursts: int, copies: int):
     assert time(tiles) == pytest.approx(one + (tiles - 1) * max(compute, drain, one / copies), rel=0.02)
 
 
+@pytest.mark.parametrize("timeline", [False, True])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_clean_under_warnings_and_sanitizers(compiler: str):
+def test_clean_under_warnings_and_sanitizers(compiler: str, timeline: bool):
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     strict = "-Wall -Wextra -pedantic -Wconversion -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all"
     source = (HERE / "driver.c").read_text()
-    program = build(MACHINE, source, "-DDRIVE_MAIN", *strict.split(), shared=False, compiler=compiler)
+    recorded = f"-DTF_TIMELINE={int(timeline)}"
+    program = build(MACHINE, source, "-DDRIVE_MAIN", recorded, *strict.split(), shared=False, compiler=compiler)
     subprocess.run([str(program)], check=True, capture_output=True)
