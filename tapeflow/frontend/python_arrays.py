@@ -13,9 +13,9 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, SSAValue
 
-from tapeflow.frontend.python_arithmetic import Arithmetic
 from tapeflow.frontend.python_bounds import Linear, unknown
-from tapeflow.frontend.python_types import INT, ScalarType
+from tapeflow.frontend.python_numbers import Numbers
+from tapeflow.frontend.python_types import BOOL, INT, ScalarType
 from tapeflow.frontend.python_values import (
     Array,
     ArrayValue,
@@ -35,16 +35,16 @@ class Arrays:
     """Makes the IR of arrays.
 
     Args:
-        arithmetic: makes the operations of numbers.
+        numbers: makes the operations of numbers.
         taken: names of variables, which loops made here do not use.
 
     Attributes:
         written: the memory that elements were stored to.
     """
 
-    def __init__(self, arithmetic: Arithmetic, taken: Callable[[str], bool]):
-        self.arithmetic = arithmetic
-        self.build = arithmetic.build
+    def __init__(self, numbers: Numbers, taken: Callable[[str], bool]):
+        self.numbers = numbers
+        self.build = numbers.build
         self.written: set[SSAValue] = set()
         self._counters = [name for name in _COUNTERS if not taken(name)]
         self._depth = 0
@@ -66,7 +66,7 @@ class Arrays:
 
     def _known_extent(self, extent: Scalar) -> Scalar:
         """The extent of an array that was made with it: Python would have refused a negative one."""
-        length = self.arithmetic.length(extent)
+        length = self.numbers.length(extent)
         if extent.number is not None or length is not extent:
             return length
         return replace(extent, form=unknown(str(extent.linear), [Linear(0), extent.linear], [extent.linear]))
@@ -74,7 +74,7 @@ class Arrays:
     def load(self, view: View, indices: Sequence[Scalar] = ()) -> Scalar:
         """The element of `view` at `indices`."""
         value = self.build.value(memref.LoadOp.get(view.array.memory, self._subscripts(view, indices)))
-        return self.arithmetic.from_memory(value, view.array.element, f"{view.array.name or 'an array'}[...]")
+        return self.numbers.from_memory(value, view.array.element, f"{view.array.name or 'an array'}[...]")
 
     def store(self, view: View, scalar: Scalar, indices: Sequence[Scalar] = ()) -> None:
         """Set the element of `view` at `indices`.
@@ -82,7 +82,7 @@ class Arrays:
         Raises:
             TapeflowError: the array cannot hold the number as it is.
         """
-        value = self.arithmetic.to_memory(self._fitting(scalar, view.array.element))
+        value = self.numbers.to_memory(self._fitting(scalar, view.array.element))
         self.build.add(memref.StoreOp.get(value, view.array.memory, self._subscripts(view, indices)))
         self.written.add(view.array.memory)
 
@@ -95,8 +95,8 @@ class Arrays:
 
     def index_in(self, span: Span, position: Scalar) -> Scalar:
         """The index of the dimension at `position` in `span`."""
-        stepped = self.arithmetic.binary("*", position, integer(span.step))
-        return self.arithmetic.binary("+", stepped, span.start)
+        stepped = self.numbers.binary("*", position, integer(span.step))
+        return self.numbers.binary("+", stepped, span.start)
 
     def _fitting(self, scalar: Scalar, element: ScalarType) -> Scalar:
         if scalar.type.kind == "float" and element.kind == "int":
@@ -106,7 +106,7 @@ class Arrays:
             )
         if element.kind == "bool" and scalar.type.kind != "bool":
             raise self.build.refuse(f"{scalar.type.phrase} is stored in an array of bool", "compare it: '... != 0'")
-        return self.arithmetic.convert(scalar, element)
+        return self.numbers.convert(scalar, element)
 
     # Elements.
 
@@ -141,7 +141,7 @@ class Arrays:
 
     def stand_in(self, scalar: ScalarType) -> Scalar:
         """A number of the type `scalar` that is defined nowhere."""
-        return self.arithmetic.fresh(Block(arg_types=[scalar.ir]).args[0], scalar, "an element")
+        return self.numbers.fresh(Block(arg_types=[scalar.ir]).args[0], scalar, "an element")
 
     def _broadcast(self, shapes: Sequence[Sequence[Scalar]]) -> tuple[Scalar, ...]:
         """The shape that arrays of these shapes have together."""
@@ -181,16 +181,14 @@ class Arrays:
 
     # Loops.
 
-    def each(
-        self, lengths: Sequence[Scalar], body: Callable[[Sequence[Scalar]], None], indices: Sequence[Scalar] = ()
-    ) -> None:
+    def each(self, lengths: Sequence[Scalar], body: Callable[[Sequence[Scalar]], None]) -> None:
         """Run `body` for all indices of an array of `lengths`, the last dimension fastest."""
 
         def go_on(inner: Sequence[Scalar], carried: Sequence[Scalar]) -> Sequence[Scalar]:
             body(inner)
             return carried
 
-        self._nest(lengths, go_on, indices, ())
+        self._nest(lengths, go_on, (), ())
 
     def reduce(
         self,
@@ -216,7 +214,7 @@ class Arrays:
         types = [scalar.type for scalar in carried]
 
         def again(values: Sequence[SSAValue]) -> list[Scalar]:
-            return [self.arithmetic.fresh(value, type_, "a sum") for value, type_ in zip(values, types, strict=True)]
+            return [self.numbers.fresh(value, type_, "a sum") for value, type_ in zip(values, types, strict=True)]
 
         def iteration(index: SSAValue, entering: Sequence[SSAValue]) -> Sequence[SSAValue]:
             position = Scalar(INT, index, unknown(counter, [Linear(0)], [length.linear - 1]))
@@ -269,7 +267,7 @@ class Arrays:
 
     def fresh(self, element: ScalarType, lengths: Sequence[Scalar]) -> View:
         """A new local array of these lengths, below 0 for none."""
-        memory = self.allocate(element, [self.arithmetic.extent(length) for length in lengths]).array.memory
+        memory = self.allocate(element, [self.numbers.extent(length) for length in lengths]).array.memory
         # The lengths as they were are better known than the extents that memory needs.
         return whole(Array("", memory, element, tuple(lengths)), fresh=True)
 
@@ -289,8 +287,8 @@ class Arrays:
                 for arm in arms
             )
             with self.build.at(place):
-                chosen = self.arithmetic.is_true(self._aligned(mask, lengths, indices))
-                return self.arithmetic.choose(chosen, first, second, lambda left, right: to)
+                chosen = self.numbers.convert(self._aligned(mask, lengths, indices), BOOL)
+                return self.numbers.choose(chosen, first, second, lambda left, right: to)
 
         return Elements(to, lengths, element, tuple(read for array in arrays for read in array.reads))
 
@@ -298,7 +296,7 @@ class Arrays:
         """How many elements an array of `lengths` has."""
         result = integer(1)
         for length in lengths:
-            result = self.arithmetic.binary("*", result, self.arithmetic.extent(length))
+            result = self.numbers.binary("*", result, self.numbers.extent(length))
         return result
 
 

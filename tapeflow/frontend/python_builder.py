@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     NameLoc,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -292,11 +291,6 @@ class Builder:
             if called is not None and SSAValue.is_valid_name(called):
                 result.name_hint = called
         return op.results
-
-
-def named_place(place: LocationAttr, name: str) -> NameLoc:
-    """`place`, of something that is called `name`."""
-    return NameLoc(StringAttr(name), place)
 
 
 def _attribute(number: Number, ir: Attribute) -> IntegerAttr | FloatAttr:

@@ -6,15 +6,15 @@ import ast
 from types import ModuleType
 from typing import Any, Protocol
 
-from tapeflow.frontend.python_arithmetic import Arithmetic
 from tapeflow.frontend.python_arrays import Arrays
 from tapeflow.frontend.python_builder import Builder
+from tapeflow.frontend.python_numbers import Numbers
 from tapeflow.frontend.python_reductions import Reductions
 from tapeflow.frontend.python_refusals import unsupported, unsupported_comparison
 from tapeflow.frontend.python_scope import Scope, known
 from tapeflow.frontend.python_source import quoted
 from tapeflow.frontend.python_subscripts import Subscripts
-from tapeflow.frontend.python_types import OF_DTYPE
+from tapeflow.frontend.python_types import BOOL, OF_DTYPE
 from tapeflow.frontend.python_values import (
     ArrayValue,
     Elements,
@@ -25,6 +25,7 @@ from tapeflow.frontend.python_values import (
     Value,
     View,
     described,
+    element_type,
     integer,
 )
 
@@ -80,8 +81,8 @@ class Expressions:
     def __init__(self, build: Builder, scope: Scope):
         self.build = build
         self.scope = scope
-        self.arithmetic = Arithmetic(build)
-        self.arrays = Arrays(self.arithmetic, scope.is_local)
+        self.numbers = Numbers(build)
+        self.arrays = Arrays(self.numbers, scope.is_local)
         self.reductions = Reductions(self.arrays)
         self.subscripts = Subscripts(self.arrays, self.value)
 
@@ -153,7 +154,7 @@ class Expressions:
                 case ast.BoolOp():
                     return self._logical(node, as_condition=True)
                 case ast.UnaryOp(op=ast.Not(), operand=operand):
-                    return self.arithmetic.negate_truth(self.condition(operand))
+                    return self.numbers.negate_truth(self.condition(operand))
                 case _:
                     return self._truth(node, self.value(node))
 
@@ -166,7 +167,7 @@ class Expressions:
             )
         if not isinstance(value, Scalar):
             raise self.not_a_number(node, value)
-        return self.arithmetic.is_true(value)
+        return self.numbers.convert(value, BOOL)
 
     def _constant(self, node: ast.Constant) -> Scalar:
         value = known(node.value)
@@ -187,16 +188,16 @@ class Expressions:
 
     def _unary(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
-            return self.arithmetic.negate_truth(self.condition(node.operand))
+            return self.numbers.negate_truth(self.condition(node.operand))
         operand = self.operand(node.operand)
         match node.op:
             case ast.USub():
-                return self.arrays.apply(lambda parts: self.arithmetic.negate(parts[0]), [operand])
+                return self.arrays.apply(lambda parts: self.numbers.negate(parts[0]), [operand])
             case ast.Invert():
-                return self.arrays.apply(lambda parts: self.arithmetic.invert(parts[0]), [operand])
+                return self.arrays.apply(lambda parts: self.numbers.invert(parts[0]), [operand])
             case _:
                 zero = integer(0)
-                return self.arrays.apply(lambda parts: self.arithmetic.binary("+", parts[0], zero), [operand])
+                return self.arrays.apply(lambda parts: self.numbers.binary("+", parts[0], zero), [operand])
 
     def _operations(self, node: ast.BinOp) -> Scalar | ArrayValue:
         """`a + b - c ...`: one after the other, since long ones would overflow Python's stack if they were nested."""
@@ -220,7 +221,7 @@ class Expressions:
         symbol = _BINARY[type(operator)]
         on_arrays = not (isinstance(left, Scalar) and isinstance(right, Scalar))
         return self.arrays.apply(
-            lambda parts: self.arithmetic.binary(symbol, parts[0], parts[1], on_arrays), [left, right]
+            lambda parts: self.numbers.binary(symbol, parts[0], parts[1], on_arrays), [left, right]
         )
 
     def _logical(self, node: ast.BoolOp, as_condition: bool) -> Scalar:
@@ -243,7 +244,7 @@ class Expressions:
 
         result = operand(node.values[0])
         for part in node.values[1:]:
-            result = self.arithmetic.combine(both, result, lambda part=part: operand(part))
+            result = self.numbers.combine(both, result, lambda part=part: operand(part))
         return result
 
     def _comparison(self, node: ast.Compare) -> Value:
@@ -255,7 +256,7 @@ class Expressions:
         left = self.operand(node.left)
         if len(symbols) == 1:
             right = self.operand(node.comparators[0])
-            return self.arrays.apply(lambda parts: self.arithmetic.compare(symbols[0], *parts), [left, right])
+            return self.arrays.apply(lambda parts: self.numbers.compare(symbols[0], *parts), [left, right])
         if not isinstance(left, Scalar):
             raise self._truth_of_chain(node)
         return self._chain(node, left, symbols)
@@ -264,10 +265,10 @@ class Expressions:
         def compared(first: Scalar, position: int) -> Scalar:
             with self.build.at(node):
                 second = self.scalar(node.comparators[position])
-                result = self.arithmetic.compare(symbols[position], first, second)
+                result = self.numbers.compare(symbols[position], first, second)
                 if position + 1 == len(symbols):
                     return result
-                return self.arithmetic.combine(True, result, lambda: compared(second, position + 1))
+                return self.numbers.combine(True, result, lambda: compared(second, position + 1))
 
         return compared(left, 0)
 
@@ -279,11 +280,11 @@ class Expressions:
     def _choice(self, node: ast.IfExp) -> Scalar:
         """`a if c else b`: only one of the two is evaluated."""
         condition = self.condition(node.test)
-        return self.arithmetic.choose(
+        return self.numbers.choose(
             condition,
             lambda: self.scalar(node.body),
             lambda: self.scalar(node.orelse),
-            self.arithmetic.same_type,
+            self.numbers.same_type,
         )
 
     # Arrays.
@@ -350,13 +351,13 @@ class Expressions:
     def _attribute_of_array(self, node: ast.Attribute, value: ArrayValue) -> Value:
         match node.attr:
             case "shape":
-                return Tuple(tuple(self.arithmetic.extent(length) for length in value.lengths))
+                return Tuple(tuple(self.numbers.extent(length) for length in value.lengths))
             case "size":
                 return self.arrays.size(value.lengths)
             case "ndim":
                 return integer(len(value.lengths))
             case "dtype":
-                element = value.array.element if isinstance(value, View) else value.type
+                element = element_type(value)
                 return Reference(next(dtype for dtype, scalar in OF_DTYPE.items() if scalar.is_same(element)))
             case name if name in _METHODS:
                 return Method(value, name)

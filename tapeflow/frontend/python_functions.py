@@ -17,11 +17,11 @@ from xdsl.dialects import arith
 from xdsl.dialects import math as ir
 from xdsl.ir import Operation, SSAValue
 
-from tapeflow.frontend.python_arithmetic import Arithmetic
+from tapeflow.frontend.python_numbers import Numbers
 from tapeflow.frontend.python_types import BOOL, FLOAT, FLOAT64, INT, INT64, ScalarType, as_float, promoted
 from tapeflow.frontend.python_values import Scalar, integer, truth
 
-Make: TypeAlias = Callable[[Arithmetic, Sequence[Scalar]], Scalar]
+Make: TypeAlias = Callable[[Numbers, Sequence[Scalar]], Scalar]
 Operate: TypeAlias = Callable[..., Operation]
 
 
@@ -46,9 +46,9 @@ class Function:
 def _python_float(operate: Operate, arity: int = 1) -> Function:
     """A function of `math` that is one operation."""
 
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-        operands = [arithmetic.build.ssa(arithmetic.convert(argument, FLOAT)) for argument in arguments]
-        return Scalar(FLOAT, arithmetic.build.value(operate(*operands)))
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        operands = [numbers.build.ssa(numbers.convert(argument, FLOAT)) for argument in arguments]
+        return Scalar(FLOAT, numbers.build.value(operate(*operands)))
 
     return Function(range(arity, arity + 1), make)
 
@@ -56,21 +56,21 @@ def _python_float(operate: Operate, arity: int = 1) -> Function:
 def _numpy_float(operate: Operate, arity: int = 1) -> Function:
     """A function of NumPy that is one operation."""
 
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-        common = _numpy_type(arithmetic, arguments)
-        operands = [arithmetic.build.ssa(arithmetic.convert(argument, common)) for argument in arguments]
-        return Scalar(common, arithmetic.build.value(operate(*operands)))
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        common = _numpy_type(numbers, arguments)
+        operands = [numbers.build.ssa(numbers.convert(argument, common)) for argument in arguments]
+        return Scalar(common, numbers.build.value(operate(*operands)))
 
     return Function(range(arity, arity + 1), make, on_arrays=True)
 
 
-def _numpy_type(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> ScalarType:
+def _numpy_type(numbers: Numbers, arguments: Sequence[Scalar]) -> ScalarType:
     """The type in which a function of NumPy computes a float."""
     common = as_float(arguments[0].type)
     for argument in arguments[1:]:
         merged = promoted(common, argument.type)
         if merged is None:
-            raise arithmetic.build.refuse(
+            raise numbers.build.refuse(
                 "the arguments are of 32 bits and of a variable that may be Python's or NumPy's: the type of the "
                 "result depends on which it is",
                 "convert the variable first: 'float(...)' or 'numpy.float64(...)'",
@@ -78,30 +78,30 @@ def _numpy_type(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> ScalarTy
         common = as_float(merged)
     for argument in arguments:
         if argument.type.kind == "bool":
-            raise arithmetic.build.refuse("a function of a bool is not supported", "convert it with float()")
+            raise numbers.build.refuse("a function of a bool is not supported", "convert it with float()")
     return FLOAT64 if common.bits == 64 else common
 
 
 def _numpy_binary(symbol: str) -> Function:
     """A function of NumPy that is an operator."""
 
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-        return _of_numpy(arithmetic.binary(symbol, arguments[0], arguments[1], on_arrays=True))
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        return _of_numpy(numbers.binary(symbol, arguments[0], arguments[1], on_arrays=True))
 
     return Function(range(2, 3), make, on_arrays=True)
 
 
 def _numpy_comparison(symbol: str) -> Function:
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-        return arithmetic.compare(symbol, arguments[0], arguments[1])
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        return numbers.compare(symbol, arguments[0], arguments[1])
 
     return Function(range(2, 3), make, on_arrays=True)
 
 
 def _numpy_logical(symbol: str) -> Function:
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-        left, right = (arithmetic.is_true(argument) for argument in arguments)
-        return arithmetic.binary(symbol, left, right)
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        left, right = (numbers.convert(argument, BOOL) for argument in arguments)
+        return numbers.binary(symbol, left, right)
 
     return Function(range(2, 3), make, on_arrays=True)
 
@@ -116,12 +116,12 @@ def _numpy_extreme(greatest: bool, of_floats: Operate) -> Function:
     """`maximum` and `minimum`, or `fmax` and `fmin`."""
     floats = _numpy_float(of_floats, 2)
 
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         if all(argument.type.kind == "int" for argument in arguments):
             common = promoted(arguments[0].type, arguments[1].type)
             if common is not None:
-                return _of_numpy(arithmetic.extreme(greatest, *(arithmetic.convert(a, common) for a in arguments)))
-        return floats.make(arithmetic, arguments)
+                return _of_numpy(numbers.extreme(greatest, *(numbers.convert(a, common) for a in arguments)))
+        return floats.make(numbers, arguments)
 
     return Function(range(2, 3), make, on_arrays=True)
 
@@ -129,60 +129,58 @@ def _numpy_extreme(greatest: bool, of_floats: Operate) -> Function:
 # Functions with a case for each type.
 
 
-def _abs(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-    return arithmetic.absolute(arguments[0])
+def _abs(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    return numbers.absolute(arguments[0])
 
 
-def _numpy_abs(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-    return _of_numpy(arithmetic.absolute(arguments[0]))
+def _numpy_abs(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    return _of_numpy(numbers.absolute(arguments[0]))
 
 
-def _negative(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-    return _of_numpy(arithmetic.negate(arguments[0]))
+def _negative(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    return _of_numpy(numbers.negate(arguments[0]))
 
 
-def _logical_not(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-    return arithmetic.negate_truth(arguments[0])
+def _logical_not(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    return numbers.negate_truth(arguments[0])
 
 
-def _square(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-    return _of_numpy(arithmetic.binary("*", arguments[0], arguments[0]))
+def _square(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    return _of_numpy(numbers.binary("*", arguments[0], arguments[0]))
 
 
-def _reciprocal(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+def _reciprocal(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
     if arguments[0].type.kind == "int":
-        raise arithmetic.build.refuse("numpy.reciprocal of an int is not supported", "write '1.0 / x'")
-    return _of_numpy(arithmetic.binary("/", Scalar(FLOAT, 1.0), arguments[0]))
+        raise numbers.build.refuse("numpy.reciprocal of an int is not supported", "write '1.0 / x'")
+    return _of_numpy(numbers.binary("/", Scalar(FLOAT, 1.0), arguments[0]))
 
 
-def _sign(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+def _sign(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
     """1, -1 or 0; NaN stays NaN."""
     (operand,) = arguments
-    common = _numpy_type(arithmetic, arguments)
+    common = _numpy_type(numbers, arguments)
     if operand.type.kind == "int":
-        raise arithmetic.build.refuse(
-            "numpy.sign of an int is not supported", "write '(x > 0)' and '(x < 0)' with 'if'"
-        )
-    zero, one, minus_one = (arithmetic.convert(Scalar(FLOAT, number), common) for number in (0.0, 1.0, -1.0))
-    operand = arithmetic.convert(operand, common)
-    result = arithmetic.select(arithmetic.compare("==", operand, zero), zero, operand)
-    result = arithmetic.select(arithmetic.compare("<", operand, zero), minus_one, result)
-    return arithmetic.select(arithmetic.compare(">", operand, zero), one, result)
+        raise numbers.build.refuse("numpy.sign of an int is not supported", "write '(x > 0)' and '(x < 0)' with 'if'")
+    zero, one, minus_one = (numbers.convert(Scalar(FLOAT, number), common) for number in (0.0, 1.0, -1.0))
+    operand = numbers.convert(operand, common)
+    result = numbers.select(numbers.compare("==", operand, zero), zero, operand)
+    result = numbers.select(numbers.compare("<", operand, zero), minus_one, result)
+    return numbers.select(numbers.compare(">", operand, zero), one, result)
 
 
 def _rounded(operate: Operate) -> Make:
     """A function of `math` that rounds to an int."""
 
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         (operand,) = arguments
         if operand.type.kind == "int":
-            return arithmetic.convert(operand, INT)
+            return numbers.convert(operand, INT)
         if operand.type.kind == "bool":
-            raise arithmetic.build.refuse("rounding a bool is not supported", "convert it with int()")
+            raise numbers.build.refuse("rounding a bool is not supported", "convert it with int()")
         if operand.number is not None:
-            operand = replace(operand, now=arithmetic.build.ssa(operand))
-        rounded = arithmetic.build.value(operate(arithmetic.build.ssa(operand)))
-        return arithmetic.convert(replace(operand, now=rounded), INT)
+            operand = replace(operand, now=numbers.build.ssa(operand))
+        rounded = numbers.build.value(operate(numbers.build.ssa(operand)))
+        return numbers.convert(replace(operand, now=rounded), INT)
 
     return make
 
@@ -191,69 +189,69 @@ def _numpy_rounded(operate: Operate) -> Function:
     """A function of NumPy that rounds to a float."""
     floats = _numpy_float(operate)
 
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         if arguments[0].type.kind == "int":
-            raise arithmetic.build.refuse("rounding an int is not supported", "leave it out")
-        return floats.make(arithmetic, arguments)
+            raise numbers.build.refuse("rounding an int is not supported", "leave it out")
+        return floats.make(numbers, arguments)
 
     return Function(range(1, 2), make, on_arrays=True)
 
 
 def _extreme(greatest: bool) -> Make:
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         result = arguments[0]
         for argument in arguments[1:]:
-            result = arithmetic.extreme(greatest, result, argument)
+            result = numbers.extreme(greatest, result, argument)
         return result
 
     return make
 
 
-def _math_log(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+def _math_log(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
     """The logarithm, to a base if there is one: a quotient of two, as in Python."""
-    logs = [_LOG.make(arithmetic, [argument]) for argument in arguments]
-    return logs[0] if len(logs) == 1 else arithmetic.binary("/", logs[0], logs[1])
+    logs = [_LOG.make(numbers, [argument]) for argument in arguments]
+    return logs[0] if len(logs) == 1 else numbers.binary("/", logs[0], logs[1])
 
 
-def _builtin_pow(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-    return arithmetic.binary("**", arguments[0], arguments[1])
+def _builtin_pow(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    return numbers.binary("**", arguments[0], arguments[1])
 
 
 def _scaled(factor: float, of_numpy: bool) -> Make:
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
-        operand = arithmetic.convert(arguments[0], as_float(arguments[0].type))
-        product = arithmetic.binary("*", operand, Scalar(FLOAT, factor))
-        return _of_numpy(product) if of_numpy else arithmetic.convert(product, FLOAT)
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        operand = numbers.convert(arguments[0], as_float(arguments[0].type))
+        product = numbers.binary("*", operand, Scalar(FLOAT, factor))
+        return _of_numpy(product) if of_numpy else numbers.convert(product, FLOAT)
 
     return make
 
 
-def _clip(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+def _clip(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
     operand, least, greatest = arguments
-    return _MINIMUM.make(arithmetic, [_MAXIMUM.make(arithmetic, [operand, least]), greatest])
+    return _MINIMUM.make(numbers, [_MAXIMUM.make(numbers, [operand, least]), greatest])
 
 
 # Tests of floats.
 
 
-def _is_nan(arithmetic: Arithmetic, operand: SSAValue) -> SSAValue:
-    return arithmetic.build.value(arith.CmpfOp(operand, operand, "uno"))
+def _is_nan(numbers: Numbers, operand: SSAValue) -> SSAValue:
+    return numbers.build.value(arith.CmpfOp(operand, operand, "uno"))
 
 
-def _against_infinity(predicate: str) -> Callable[[Arithmetic, SSAValue], SSAValue]:
-    def test(arithmetic: Arithmetic, operand: SSAValue) -> SSAValue:
-        size = arithmetic.build.value(ir.AbsFOp(operand))
-        return arithmetic.build.value(arith.CmpfOp(size, arithmetic.build.constant(math.inf, operand.type), predicate))
+def _against_infinity(predicate: str) -> Callable[[Numbers, SSAValue], SSAValue]:
+    def test(numbers: Numbers, operand: SSAValue) -> SSAValue:
+        size = numbers.build.value(ir.AbsFOp(operand))
+        return numbers.build.value(arith.CmpfOp(size, numbers.build.constant(math.inf, operand.type), predicate))
 
     return test
 
 
-def _float_test(test: Callable[[Arithmetic, SSAValue], SSAValue], of_int: bool) -> Make:
-    def make(arithmetic: Arithmetic, arguments: Sequence[Scalar]) -> Scalar:
+def _float_test(test: Callable[[Numbers, SSAValue], SSAValue], of_int: bool) -> Make:
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         (operand,) = arguments
         if operand.type.kind != "float":
             return truth(of_int)
-        return Scalar(BOOL, test(arithmetic, arithmetic.build.ssa(operand)))
+        return Scalar(BOOL, test(numbers, numbers.build.ssa(operand)))
 
     return make
 
@@ -389,8 +387,8 @@ REDUCTIONS: dict[Any, str] = {
 }
 """The functions that make one number of an array, by the Python object; also their names as methods."""
 
-DOTS = (np.dot, np.inner, np.vdot)
-"""The functions that multiply two arrays of one dimension and sum; `numpy.dot` is `@` for more."""
+INNER_PRODUCTS = (np.inner, np.vdot)
+"""The functions that are `@` for two arrays of one dimension, and something else for more."""
 
 ALLOCATIONS: dict[Any, float | None] = {np.zeros: 0.0, np.ones: 1.0, np.empty: None}
 """The functions that make an array of a shape, with what they fill it with."""

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from xdsl.dialects import arith
 
-from tapeflow.frontend.python_arithmetic import Arithmetic
 from tapeflow.frontend.python_arrays import Arrays
 from tapeflow.frontend.python_functions import zero_of
+from tapeflow.frontend.python_numbers import Numbers
 from tapeflow.frontend.python_types import FLOAT64, INT64, Origin, ScalarType
 from tapeflow.frontend.python_values import ArrayValue, Elements, Scalar, View, described, integer
 
@@ -31,7 +31,7 @@ class Reductions:
     def __init__(self, arrays: Arrays):
         self.arrays = arrays
         self.build = arrays.build
-        self.arithmetic: Arithmetic = arrays.arithmetic
+        self.numbers: Numbers = arrays.numbers
 
     def reduce(self, name: str, value: ArrayValue) -> Scalar:
         """The sum, product, maximum, minimum or mean of all elements.
@@ -55,19 +55,19 @@ class Reductions:
         kind = part.type.kind
         # NumPy adds ints, and counts bools, in 64 bits.
         scalar = INT64 if kind in ("int", "bool") else part.type
-        start = zero_of(scalar) if symbol == "+" else self.arithmetic.convert(integer(1), scalar)
+        start = zero_of(scalar) if symbol == "+" else self.numbers.convert(integer(1), scalar)
 
         def add(indices: Sequence[Scalar], so_far: Scalar) -> Scalar:
-            element = self.arithmetic.convert(part.element(indices), scalar)
-            return self.arithmetic.binary(symbol, so_far, element)
+            element = self.numbers.convert(part.element(indices), scalar)
+            return self.numbers.binary(symbol, so_far, element)
 
         return replace(self.arrays.reduce(part.lengths, start, add), type=replace(scalar, origin=Origin.NUMPY))
 
     def _mean(self, part: Elements) -> Scalar:
         total = self._accumulate("+", part)
         scalar = FLOAT64 if part.type.kind != "float" else part.type
-        size = self.arithmetic.convert(self.arrays.size(part.lengths), scalar)
-        return self.arithmetic.binary("/", self.arithmetic.convert(total, scalar), size)
+        size = self.numbers.convert(self.arrays.size(part.lengths), scalar)
+        return self.numbers.binary("/", self.numbers.convert(total, scalar), size)
 
     def _extreme(self, greatest: bool, part: Elements) -> Scalar:
         if part.type.kind == "bool":
@@ -82,7 +82,7 @@ class Reductions:
 
     def _further(self, greatest: bool, so_far: Scalar, element: Scalar) -> Scalar:
         if element.type.kind == "int":
-            return replace(self.arithmetic.extreme(greatest, so_far, element), type=element.type)
+            return replace(self.numbers.extreme(greatest, so_far, element), type=element.type)
         # As in NumPy, and unlike Python's own `max`, NaN wins.
         operation = arith.MaximumfOp if greatest else arith.MinimumfOp
         operands = self.build.ssa(so_far), self.build.ssa(element)
@@ -121,10 +121,10 @@ class Reductions:
     def _dot(self, left: Elements, right: Elements, row: Sequence[Scalar], column: Sequence[Scalar]) -> Scalar:
         def add(indices: Sequence[Scalar], so_far: Scalar) -> Scalar:
             first, second = left.element((*row, *indices)), right.element((*indices, *column))
-            return self.arithmetic.binary("+", so_far, self.arithmetic.binary("*", first, second))
+            return self.numbers.binary("+", so_far, self.numbers.binary("*", first, second))
 
         return self.arrays.reduce(left.lengths[-1:], zero_of(self._type_of_product(left, right)), add)
 
     def _type_of_product(self, left: Elements, right: Elements) -> ScalarType:
         first, second = self.arrays.stand_in(left.type), self.arrays.stand_in(right.type)
-        return self.build.type_of(lambda: self.arithmetic.binary("*", first, second))
+        return self.build.type_of(lambda: self.numbers.binary("*", first, second))

@@ -112,7 +112,7 @@ def unsupported_comparison(source: Source, node: ast.Compare, symbol: ast.cmpop)
 def unsupported_function(source: Source, node: ast.Call, called: Any) -> TapeflowError:
     """The refusal of a call of the object `called`, which is neither a known function nor one that can be imported."""
     name = quoted(node.func)
-    hint = _BY_OBJECT.get(called) if callable(called) and _is_hashable(called) else None
+    hint = _BY_OBJECT.get(called) if callable(called) and is_hashable(called) else None
     if hint is not None:
         return source.error(node, f"{name} is not supported", hint)
     if not callable(called):
@@ -129,7 +129,8 @@ def is_library_function(function: FunctionType) -> bool:
     return function.__module__.partition(".")[0] == "numpy"
 
 
-def _is_hashable(called: Any) -> bool:
+def is_hashable(called: Any) -> bool:
+    """Whether `called` can be looked up in a table."""
     try:
         hash(called)
     except TypeError:

@@ -8,45 +8,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.ir import Block, Region, SSAValue
 
 from tapeflow.analysis.source_names import set_result_names
-from tapeflow.frontend.python_annotations import scalar_annotation
+from tapeflow.frontend.python_assignments import Assignments
 from tapeflow.frontend.python_bounds import Linear, unknown
 from tapeflow.frontend.python_expressions import Expressions
 from tapeflow.frontend.python_flow import RETURN, Needs, Statements, assigned, is_none, only_grows
+from tapeflow.frontend.python_ranges import Ranges
 from tapeflow.frontend.python_refusals import unsupported
 from tapeflow.frontend.python_scope import Binding
 from tapeflow.frontend.python_source import quoted
-from tapeflow.frontend.python_types import INT, joined
+from tapeflow.frontend.python_types import joined
 from tapeflow.frontend.python_values import (
-    Elements,
-    Reference,
     Scalar,
     Tuple,
-    Value,
     View,
     described,
-    integer,
 )
-
-
-@dataclass(frozen=True)
-class _Range:
-    """What `range(...)` counts.
-
-    Attributes:
-        start: the first number.
-        stop: the first number beyond.
-        step: not 0.
-    """
-
-    start: Scalar
-    stop: Scalar
-    step: int
 
 
 class StatementsOfFunction:
@@ -61,9 +42,11 @@ class StatementsOfFunction:
         self.expressions = expressions
         self.scope = expressions.scope
         self.build = expressions.build
-        self.arithmetic = expressions.arithmetic
+        self.numbers = expressions.numbers
         self.arrays = expressions.arrays
         self.source = expressions.build.source
+        self.assignments = Assignments(expressions)
+        self.ranges = Ranges(expressions)
         self._needs = needs
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
@@ -79,11 +62,11 @@ class StatementsOfFunction:
     def _statement(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Assign():
-                self._assignment(statement)
+                self.assignments.assign(statement)
             case ast.AnnAssign():
-                self._annotated(statement)
+                self.assignments.annotated(statement)
             case ast.AugAssign():
-                self._augmented(statement)
+                self.assignments.augmented(statement)
             case ast.For():
                 self._for(statement)
             case ast.While():
@@ -98,121 +81,6 @@ class StatementsOfFunction:
                 pass
             case _:
                 raise unsupported(self.source, statement)
-
-    # Assignments.
-
-    def _assignment(self, statement: ast.Assign) -> None:
-        value = statement.value
-        if isinstance(value, ast.Tuple | ast.List) and any(
-            isinstance(target, ast.Tuple | ast.List) for target in statement.targets
-        ):
-            self._assign_each(statement, [self._number_of_several(item) for item in value.elts])
-            return
-        made = self._value(value)
-        if isinstance(made, Elements) and len(statement.targets) > 1:
-            made = self.arrays.materialize(made)
-        for target in statement.targets:
-            self._assign(target, made)
-
-    def _assign_each(self, statement: ast.Assign, numbers: Sequence[Scalar]) -> None:
-        for target in statement.targets:
-            if not isinstance(target, ast.Tuple | ast.List):
-                raise self.source.error(target, "a variable cannot be a tuple", "give each number a name")
-            self._unpack(target, numbers)
-
-    def _number_of_several(self, node: ast.expr) -> Scalar:
-        value = self.expressions.value(node)
-        if not isinstance(value, Scalar):
-            raise self.source.error(
-                node, f"{described(value)} among several values is not supported", "assign it in a statement of its own"
-            )
-        return value
-
-    def _value(self, node: ast.expr) -> Value:
-        """The value of the whole right side of a statement, which may be a call that changes arrays."""
-        self.expressions.outermost = node
-        value = self.expressions.value(node)
-        if isinstance(value, Reference):
-            raise self.expressions.not_a_number(node, value)
-        return value
-
-    def _assign(self, target: ast.expr, value: Value) -> None:
-        match target:
-            case ast.Name(id=name):
-                with self.build.at(target):
-                    if isinstance(value, Elements):
-                        value = self.arrays.materialize(value)
-                    self.scope.assign(name, value, target)
-            case ast.Subscript():
-                self._assign_elements(target, value)
-            case ast.Tuple() | ast.List():
-                if not isinstance(value, Tuple):
-                    raise self.source.error(
-                        target, f"{described(value)} cannot be unpacked", "assign its elements one by one"
-                    )
-                self._unpack(target, value.items)
-            case ast.Starred():
-                raise unsupported(self.source, target)
-            case _:
-                raise self.source.error(
-                    target, f"{quoted(target)} cannot be assigned to", "keep to numbers and arrays of numbers"
-                )
-
-    def _unpack(self, target: ast.Tuple | ast.List, numbers: Sequence[Scalar]) -> None:
-        if len(target.elts) != len(numbers):
-            raise self.source.error(target, f"{len(numbers)} values are unpacked into {len(target.elts)} variables")
-        for part, number in zip(target.elts, numbers, strict=True):
-            self._assign(part, number)
-
-    def _assign_elements(self, target: ast.Subscript, value: Value) -> None:
-        if not isinstance(value, Scalar | View | Elements):
-            raise self.expressions.not_a_number(target, value)
-        part = self.expressions.part(target)
-        with self.build.at(target):
-            if part.lengths or not isinstance(value, Scalar):
-                self.arrays.assign(part, value)
-            else:
-                self.arrays.store(part, value)
-
-    def _annotated(self, statement: ast.AnnAssign) -> None:
-        if statement.value is None:
-            return
-        value = self._value(statement.value)
-        declared = scalar_annotation(self.source, statement.annotation)
-        if declared is not None and not (isinstance(value, Scalar) and value.type.is_same(declared)):
-            raise self.source.error(
-                statement.value,
-                f"{quoted(statement.target)} is declared {declared}, but its value is {described(value)}",
-                f"convert the value: '{declared}(...)'" + (", or write 0.0 for 0" if declared.kind == "float" else ""),
-            )
-        self._assign(statement.target, value)
-
-    def _augmented(self, statement: ast.AugAssign) -> None:
-        match statement.target:
-            case ast.Name() as name:
-                current = self.scope.read(ast.copy_location(ast.Name(name.id, ast.Load()), name))
-                assert isinstance(current, Scalar | View)  # it is assigned to here, so it is a variable
-                if isinstance(current, View):
-                    self.arrays.assign(current, self._updated(statement, current))
-                else:
-                    self._assign(name, self._updated(statement, current))
-            case ast.Subscript() as subscript:
-                part = self.expressions.part(subscript)
-                if part.lengths:
-                    self.arrays.assign(part, self._updated(statement, part))
-                else:
-                    updated = self._updated(statement, self.arrays.load(part))
-                    assert isinstance(updated, Scalar)
-                    self.arrays.store(part, updated)
-            case target:
-                raise self.source.error(target, f"{quoted(target)} cannot be assigned to")
-
-    def _updated(self, statement: ast.AugAssign, current: Scalar | View) -> Scalar | View | Elements:
-        self.expressions.outermost = statement.value
-        value = self.expressions.binary(statement.op, current, self.expressions.operand(statement.value))
-        if isinstance(current, Scalar) and not isinstance(value, Scalar):
-            raise self.build.refuse("an array is combined with a number and assigned to it", "reduce it with numpy.sum")
-        return value
 
     def _expression(self, statement: ast.Expr) -> None:
         match statement.value:
@@ -231,7 +99,7 @@ class StatementsOfFunction:
     def _return(self, statement: ast.Return) -> None:
         if statement.value is None or is_none(statement.value):
             return
-        value = self._value(statement.value) if not isinstance(statement.value, ast.Tuple) else Tuple(())
+        value = self.assignments.value(statement.value) if not isinstance(statement.value, ast.Tuple) else Tuple(())
         if not isinstance(value, Scalar):
             hint = "take the array as a parameter and write into it"
             if isinstance(value, Tuple):
@@ -266,7 +134,7 @@ class StatementsOfFunction:
         for name, (first, second), result in zip(yielded, pairs, results, strict=True):
             common = joined(first.type, second.type)
             assert common is not None  # a variable keeps its type
-            form = self.arithmetic.either(condition, first, second)
+            form = self.numbers.either(condition, first, second)
             self.scope.bindings[name] = Scalar(common, result, form)
         for name in changed:
             if name not in yielded:
@@ -309,17 +177,17 @@ class StatementsOfFunction:
     # Loops.
 
     def _for(self, statement: ast.For) -> None:
-        counted = self._range(statement)
+        counted = self.ranges.of(statement)
         name = self._counter(statement)
         carried = self._carried(statement, frozenset((name,)))
         initial = {name: _number(self.scope.bindings[name]) for name in carried}
         grows = {name: only_grows(name, statement.body) for name in carried}
-        facts = self._trip_facts(counted)
+        facts = self.ranges.facts(counted)
 
         def body(index: SSAValue, entering: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self._enter(initial, entering, grows)
             with self.build.at(statement.target):
-                self.scope.assign(name, self._counted_value(counted, index, name), statement.target)
+                self.scope.assign(name, self.ranges.counter(counted, index, name), statement.target)
             with self.build.assuming(facts):
                 self.run(statement.body)
             return [self.build.ssa(_number(self.scope.bindings[name])) for name in carried]
@@ -328,7 +196,7 @@ class StatementsOfFunction:
             before = dict(self.scope.bindings)
             values = [(self.build.ssa(initial[name]), name) for name in carried]
             results = self.build.loop(
-                self._bounds(counted), name, values, body, f"{name}_down" if counted.step < 0 else None
+                self.ranges.bounds(counted), name, values, body, f"{name}_down" if counted.step < 0 else None
             )
         self._leave(statement, before, initial, results, grows)
         self.scope.lose(
@@ -343,65 +211,6 @@ class StatementsOfFunction:
         raise self.source.error(
             statement.target, "a loop counts with one variable", "write 'for i in range(...)', and unpack in the body"
         )
-
-    def _range(self, statement: ast.For) -> _Range:
-        iterated = statement.iter
-        with self.build.at(iterated):
-            if not isinstance(iterated, ast.Call) or self.expressions.value(iterated.func) != Reference(range):
-                raise self._not_a_range(iterated)
-            if iterated.keywords or not 1 <= len(iterated.args) <= 3 or _has_star(iterated):
-                raise self.build.refuse("'range' takes 1 to 3 arguments here", "write 'range(start, stop, step)'")
-            numbers = [self._bound(argument) for argument in iterated.args]
-        start, stop = (integer(0), numbers[0]) if len(numbers) == 1 else numbers[:2]
-        step = numbers[2].number if len(numbers) == 3 else 1
-        if not isinstance(step, int):
-            raise self.source.error(
-                iterated.args[2],
-                "the step of a loop must be a constant",
-                "count with a step of 1, and compute the variable in the body",
-            )
-        if step == 0:
-            raise self.source.error(iterated.args[2], "the step of a loop is 0: the loop would not end")
-        if start.number is not None and start.number >= 0 and step > 0:
-            # An extent that is 0 or an array's length below 0: both end the loop at once.
-            stop = self.arithmetic.length(stop)
-        return _Range(start, stop, step)
-
-    def _not_a_range(self, iterated: ast.expr) -> Exception:
-        hint = "count: 'for i in range(len(x))', and read 'x[i]' in the body"
-        if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name):
-            what = f"'{iterated.func.id}(...)'"
-            if iterated.func.id == "reversed":
-                hint = "count down: 'range(n - 1, -1, -1)'"
-        else:
-            what = quoted(iterated)
-        return self.source.error(iterated, f"a loop over {what} is not supported: only over range(...)", hint)
-
-    def _bound(self, node: ast.expr) -> Scalar:
-        number = self.expressions.scalar(node)
-        if number.type.kind != "int":
-            raise self.source.error(node, f"{described(number)} as an argument of 'range'", "convert it: 'int(...)'")
-        return self.arithmetic.convert(number, INT)
-
-    def _bounds(self, counted: _Range) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """Those of the `scf.for`: a descending one runs over the distances from the start."""
-        first, last = counted.start, counted.stop
-        if counted.step < 0:
-            first, last = integer(0), self.arithmetic.binary("-", counted.start, counted.stop)
-        return self.build.ssa(first), self.build.ssa(last), self.build.index(abs(counted.step))
-
-    def _counted_value(self, counted: _Range, index: SSAValue, name: str) -> Scalar:
-        """The loop's variable in one iteration."""
-        if counted.step > 0:
-            return Scalar(INT, index, unknown(name, [counted.start.linear], [counted.stop.linear - 1]))
-        value = self.build.value(arith.SubiOp(self.build.ssa(counted.start), index), name)
-        return Scalar(INT, value, unknown(name, [counted.stop.linear + 1], [counted.start.linear]))
-
-    @staticmethod
-    def _trip_facts(counted: _Range) -> list[Linear]:
-        """What is at least 0 in an iteration, for there is one."""
-        distance = counted.stop.linear - counted.start.linear
-        return [(distance if counted.step > 0 else -distance) - 1]
 
     def _while(self, statement: ast.While) -> None:
         carried = self._carried(statement, frozenset())
@@ -478,7 +287,3 @@ class StatementsOfFunction:
 def _number(binding: Binding) -> Scalar:
     assert isinstance(binding, Scalar)
     return binding
-
-
-def _has_star(call: ast.Call) -> bool:
-    return any(isinstance(argument, ast.Starred) for argument in call.args)

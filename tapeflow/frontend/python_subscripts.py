@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tapeflow.frontend.python_arithmetic import Arithmetic
 from tapeflow.frontend.python_arrays import Arrays
 from tapeflow.frontend.python_flow import is_none
+from tapeflow.frontend.python_numbers import Numbers
 from tapeflow.frontend.python_source import quoted
 from tapeflow.frontend.python_types import INT
 from tapeflow.frontend.python_values import At, Scalar, Span, View, described, integer
@@ -29,7 +29,7 @@ class Subscripts:
     def __init__(self, arrays: Arrays, value: Callable[[ast.expr], PythonValue]):
         self.arrays = arrays
         self.build = arrays.build
-        self.arithmetic: Arithmetic = arrays.arithmetic
+        self.numbers: Numbers = arrays.numbers
         self._value = value
 
     def part(self, view: View, node: ast.Subscript) -> View:
@@ -79,7 +79,7 @@ class Subscripts:
             raise self.build.source.error(
                 item, f"{described(value)} as a subscript is not supported: it must be an int or a slice", hint
             )
-        index = self._index(self.arithmetic.convert(value, INT), span.length, node)
+        index = self._index(self.numbers.convert(value, INT), span.length, node)
         return At(self.arrays.index_in(span, index))
 
     def _index(self, index: Scalar, length: Scalar, node: ast.Subscript) -> Scalar:
@@ -102,8 +102,8 @@ class Subscripts:
 
     def _from_end(self, index: Scalar, length: Scalar) -> Scalar:
         """`index`, to which `length` is added where it is negative."""
-        negative = self.arithmetic.compare("<", index, integer(0))
-        return self.arithmetic.select(negative, self.arithmetic.binary("+", index, length), index)
+        negative = self.numbers.compare("<", index, integer(0))
+        return self.numbers.select(negative, self.numbers.binary("+", index, length), index)
 
     # Slices.
 
@@ -122,7 +122,7 @@ class Subscripts:
             value = self._value(node)
             if not isinstance(value, Scalar) or value.type.kind != "int":
                 raise self.build.refuse(f"the bound of a slice is {described(value)}", "use ints")
-            return self.arithmetic.convert(value, INT)
+            return self.numbers.convert(value, INT)
 
     def _step(self, item: ast.Slice) -> int:
         step = self._bound(item.step)
@@ -142,13 +142,13 @@ class Subscripts:
         if bound is None:
             return integer(0)
         if bound.number is not None and bound.number < 0:
-            from_end = self.arithmetic.binary("+", length, bound)
-            return self._once("start", bound, length, lambda: self.arithmetic.extent(from_end))
+            from_end = self.numbers.binary("+", length, bound)
+            return self._once("start", bound, length, lambda: self.numbers.extent(from_end))
         if self.build.never_negative(bound.linear):
             return bound
 
         def wrapped() -> Scalar:
-            return self.arithmetic.extent(self._from_end(bound, self.arithmetic.extent(length)))
+            return self.numbers.extent(self._from_end(bound, self.numbers.extent(length)))
 
         return self._once("start", bound, length, wrapped)
 
@@ -156,20 +156,20 @@ class Subscripts:
         """How many elements a slice has from `start` on; negative for none."""
         if bound is None and start.number == 0 and step == 1:
             return length
-        distance = self.arithmetic.binary("-", self._stop(start, bound, length), start)
+        distance = self.numbers.binary("-", self._stop(start, bound, length), start)
         if step == 1:
             return distance
-        rounded_up = self.arithmetic.binary("+", distance, integer(step - 1))
-        return self.arithmetic.binary("//", rounded_up, integer(step))
+        rounded_up = self.numbers.binary("+", distance, integer(step - 1))
+        return self.numbers.binary("//", rounded_up, integer(step))
 
     def _stop(self, start: Scalar, bound: Scalar | None, length: Scalar) -> Scalar:
         """The end of a slice: at most `length`, and not more than `start` where the slice is empty."""
         if bound is None:
             return length
-        bound = self.arithmetic.length(bound)
+        bound = self.numbers.length(bound)
         if bound.number is not None and bound.number < 0:
             # Below 0 it would be cut off at 0, where the slice is as empty.
-            return self.arithmetic.binary("+", length, bound)
+            return self.numbers.binary("+", length, bound)
         if self._needs_no_cut(start, bound, length):
             return bound
         return self._once("stop", bound, length, lambda: self._cut(bound, length))
@@ -185,10 +185,10 @@ class Subscripts:
         return self.build.never_negative(start.linear - bound.linear - length.linear, -bound.linear - 1)
 
     def _cut(self, bound: Scalar, length: Scalar) -> Scalar:
-        extent = self.arithmetic.extent(length)
+        extent = self.numbers.extent(length)
         if not self.build.never_negative(bound.linear):
-            bound = self.arithmetic.extent(self._from_end(bound, extent))
-        return self.arithmetic.extreme(False, bound, extent)
+            bound = self.numbers.extent(self._from_end(bound, extent))
+        return self.numbers.extreme(False, bound, extent)
 
     def _once(self, what: str, bound: Scalar, length: Scalar, make: Callable[[], Scalar]) -> Scalar:
         """What `make` builds for these operands, once: slices with the same bounds are seen to be equally long."""

@@ -119,6 +119,11 @@ OF_CLASS: dict[Any, ScalarType] = {
 """The types of numbers by the Python classes that they are written as, in annotations and conversions."""
 
 
+def element_of(scalar: ScalarType) -> ScalarType:
+    """The type of the elements of an array that holds numbers of the type `scalar`."""
+    return next(element for element in OF_DTYPE.values() if element.is_same(scalar))
+
+
 def joined(left: ScalarType, right: ScalarType) -> ScalarType | None:
     """The type of a value that is one or the other; None if they differ in more than their origin."""
     if not left.is_same(right):

@@ -164,6 +164,11 @@ ArrayValue: TypeAlias = View | Elements
 Value: TypeAlias = Scalar | View | Elements | Tuple | Reference | Method
 
 
+def element_type(value: ArrayValue) -> ScalarType:
+    """The type of the elements of an array."""
+    return value.array.element if isinstance(value, View) else value.type
+
+
 def whole(array: Array, fresh: bool = False) -> View:
     """All of `array`."""
     return View(array, tuple(Span(integer(0), 1, extent) for extent in array.extents), fresh)
