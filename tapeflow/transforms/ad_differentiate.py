@@ -80,6 +80,7 @@ def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     remove_dead_code(function)
     _Needs(function, sweep).meet()
     hoist_integer_arithmetic(sweep.trip_counts)
+    simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
     return function

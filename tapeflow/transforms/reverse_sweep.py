@@ -292,14 +292,17 @@ class ReverseSweep:
             count = self._counting(frame, name, arith.SubiOp(count, self.needed(loop.lb)))
         if step == 1:
             return count
-        if step is not None:
-            below = self._constants.index(step - 1)
+        one, divisor = self._constants.index(1), self.needed(loop.step)
+        if step is None:
+            # A loop that does not run may have any step.
+            divisor = self._counting(frame, None, arith.MaxSIOp(divisor, one))
+            below = self._counting(frame, None, arith.SubiOp(divisor, one))
         else:
-            below = self._counting(frame, name, arith.SubiOp(self.needed(loop.step), self._constants.index(1)))
-        count = self._counting(frame, name, arith.AddiOp(count, below))
-        return self._counting(frame, name, arith.DivSIOp(count, self.needed(loop.step)))
+            below = self._constants.index(step - 1)
+        count = self._counting(frame, None, arith.AddiOp(count, below))
+        return self._counting(frame, name, arith.DivSIOp(count, divisor))
 
-    def _counting(self, frame: Frame, name: str, op: Operation) -> SSAValue:
+    def _counting(self, frame: Frame, name: str | None, op: Operation) -> SSAValue:
         self.trip_counts.append(op)
         return frame.build.value(op, name)
 

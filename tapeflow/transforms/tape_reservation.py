@@ -94,8 +94,10 @@ class TapeReservation:
             case Positive(formula):
                 return self._build.value(arith.MaxSIOp(self._value(formula), self._constants.index(0)))
             case Quotient(dividend, divisor):
-                below = self._value(divisor)
-                above = self._value(dividend + divisor - 1)
+                below, above = self._value(divisor), self._value(dividend + divisor - 1)
+                if divisor.constant is None:
+                    # A loop that does not run may have any step.
+                    below = self._build.value(arith.MaxSIOp(below, self._constants.index(1)))
                 return self._build.value(arith.DivSIOp(above, below))
 
     def _variable(self, source: SSAValue) -> SSAValue:

@@ -589,3 +589,68 @@ def test_values_from_outside_of_loops(n: int, m: int):
 @pytest.mark.parametrize("text", [VIEWS])
 def test_views(text: str):
     check(text, [3, array(3, 4), True])
+
+
+CONSTANT_BOUNDS = """
+func.func @f(%x: memref<4xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %one = arith.constant 1.0 : f64
+  // three trips, one trip, none, and one again in that
+  %s = scf.for %i = %c0 to %c3 step %c1 iter_args(%s_i = %one) -> (f64) {
+    %t = scf.for %j = %c2 to %c3 step %c1 iter_args(%t_j = %s_i) -> (f64) {
+      %a = memref.load %x[%j] : memref<4xf64>
+      %b = memref.load %x[%i] : memref<4xf64>
+      %p = arith.mulf %a, %b : f64
+      %q = arith.mulf %p, %t_j : f64
+      memref.store %q, %x[%i] : memref<4xf64>
+      scf.yield %q : f64
+    }
+    %u = scf.for %j = %c3 to %c2 step %c1 iter_args(%u_j = %t) -> (f64) {
+      %v = arith.mulf %u_j, %u_j : f64
+      scf.yield %v : f64
+    }
+    %w = scf.for %j = %c1 to %c3 step %c3 iter_args(%w_j = %u) -> (f64) {
+      %e = math.sin %w_j : f64
+      %k = memref.load %x[%j] : memref<4xf64>
+      %r = arith.mulf %e, %k : f64
+      scf.yield %r : f64
+    }
+    scf.yield %w : f64
+  }
+  func.return %s : f64
+}
+ad.vjp @f_grad of @f (active) -> (active)
+"""
+
+
+def test_constant_bounds_that_stock_passes_fold():
+    check(CONSTANT_BOUNDS, [array(4)])
+
+
+def nest(depth: int) -> str:
+    """A nest of loops of two trips outside, one inside, with a product carried through all."""
+    lines = ["%v0 = memref.load %x[%c0] : memref<?xf64>"]
+    for k in range(depth):
+        lines.append(f"%r{k} = scf.for %i{k} = %c0 to %n step %c1 iter_args(%v{k + 1} = %v{k}) -> (f64) {{")
+    lines.append(f"%in = math.sin %v{depth} : f64")
+    for k in reversed(range(depth)):
+        inner = "%in" if k == depth - 1 else f"%r{k + 1}"
+        lines.append(f"scf.yield {inner} : f64\n}}")
+    body = "\n".join(lines)
+    return f"""
+        func.func @f(%n: index, %x: memref<?xf64>) -> f64 {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          {body}
+          func.return %r0 : f64
+        }}
+        ad.vjp @f_grad of @f (const, active) -> (active)
+    """
+
+
+def test_deep_nests():
+    check(nest(40), [1, array(1)], pipelines=["differentiate", "plan"])
+    check(nest(3), [2, array(1)])
