@@ -171,6 +171,9 @@ def simulate(
         Path | None,
         typer.Option(help="Write what happens when: a trace for ui.perfetto.dev (.json), or a picture (.png)."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page with numbers, pictures and machines to this folder.")
+    ] = None,
     arg: ArgumentValues = None,
     args: ArgumentFile = None,
     seed: Seed = 0,
@@ -185,10 +188,10 @@ def simulate(
 
         tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --against cache-32k
 
-        tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --timeline run.json
+        tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --timeline run.json --report out/
     """
     from tapeflow.api import gradient
-    from tapeflow.cli_pictures import check_timeline_path, timeline_file
+    from tapeflow.cli_pictures import check_timeline_path, report_files, timeline_file
     from tapeflow.files import write_together
     from tapeflow.hardware import Comparison
     from tapeflow.simulation import machine, options_for
@@ -203,12 +206,14 @@ def simulate(
         made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
         arguments = _arguments(made, arg, args, seed, interval)
         with _working(f"running {made.name} on {chosen.name}"):
-            recorded = timeline is not None and name == hardware
+            recorded = timeline is not None or report is not None
             reports.append(simulate_gradient(made, arguments, hardware=chosen, timeline=recorded))
-    if timeline is not None:
-        write_together(timeline_file(reports[-1], timeline))
+    files = {} if timeline is None else timeline_file(reports[-1], timeline)
+    if report is not None:
+        files |= report_files(reports, report)
+    write_together(files)
     if as_json:
-        print_json({report.hardware.name: report.as_dict() for report in reports})
+        print_json({done.hardware.name: done.as_dict() for done in reports})
     else:
         Console().print(Comparison(tuple(reports)) if against is not None else reports[0])
 

@@ -1,12 +1,14 @@
-"""The files that `tapeflow simulate` writes beside its table: timelines."""
+"""The files that `tapeflow simulate` writes beside its table: timelines, and a page about the run."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
+from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Report
 
 
@@ -36,3 +38,20 @@ def timeline_file(report: Report, path: Path) -> dict[Path, str | bytes]:
         "stalls": report.stalls,
     }
     return {path: json.dumps(chrome_trace(report.timeline, about))}
+
+
+def report_files(reports: Sequence[Report], folder: Path) -> dict[Path, str | bytes]:
+    """A page about `reports` and the trace of the last one, in `folder`, which is made if it is not there.
+
+    Raises:
+        TapeflowError: the folder cannot be made.
+    """
+    from tapeflow.hardware.html_report import html_page
+
+    page = html_page(reports)
+    trace = timeline_file(reports[-1], folder / "timeline.json")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TapeflowError(f"cannot make the folder {folder}: {error.strerror}") from error
+    return {folder / "index.html": page, **trace}

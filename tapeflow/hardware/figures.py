@@ -133,11 +133,11 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     styles = iter(("-", "--", "-.", ":") * len(reports))
     for report in reports:
         peak = next(iter(report.ceilings.values()))
-        for name, slope in report.ceilings.items():
+        for order, (name, slope) in enumerate(report.ceilings.items()):
             if name in drawn:
                 continue
             drawn.add(name)
-            flat = name.endswith("units")
+            flat = order == 0
             height = np.full_like(span, slope) if flat else span * slope
             axes.plot(
                 span, np.minimum(height, peak), next(styles), color=INK if flat else "#57606a", lw=1.1, label=name

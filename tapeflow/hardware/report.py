@@ -172,20 +172,25 @@ class Report:
 
     @property
     def ceilings(self) -> dict[str, float]:
-        """What a roofline is under: its units in operations a ns, and what brings data, in bytes a ns."""
+        """What a roofline is under: first its units in operations a ns, then what brings data in bytes a ns.
+
+        Requests in flight bring a burst each latency (Little's law): the shortest, of a row that is open, which nothing
+        can beat, and that of a row that has to be opened, which is what scattered reads get.
+        """
         hardware, dram = self.hardware, self.hardware.dram
-        units = hardware.units
+        units, requests = hardware.units, hardware.outstanding
         flops = (units.fp_add + units.fp_mul + 2 * units.fp_fma) * hardware.clock_ghz
-        latency_ns = self._shortest_ns
-        demand = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
+        parts = f"{hardware.cache.mshrs} MSHRs" if hardware.cache else f"{hardware.uncached_requests} accesses"
+        parts += f" and {hardware.dma.outstanding} DMA bursts" if hardware.scratchpad else ""
         ceilings = {
             f"{flops:g} operations a ns of the units": flops,
             f"{dram.peak_bytes_per_ns:.3g} GB/s of {dram.part}": dram.peak_bytes_per_ns,
-            f"{demand} miss registers at {latency_ns:.3g} ns": demand * dram.burst_bytes / latency_ns,
         }
-        if hardware.scratchpad:
-            requests = hardware.dma.outstanding
-            ceilings[f"{requests} DMA requests at {latency_ns:.3g} ns"] = requests * dram.burst_bytes / latency_ns
+        opening_ns = (dram.number("trp") + dram.number("trcd")) * dram.number("tck_ns")
+        rows = {"open rows": 0.0} | ({"rows to open": opening_ns} if dram.timing == "banked" else {})
+        for what, more_ns in rows.items():
+            latency_ns = self._shortest_ns + more_ns
+            ceilings[f"{parts} at {latency_ns:.3g} ns, {what}"] = requests * dram.burst_bytes / latency_ns
         return ceilings
 
     @property
@@ -230,8 +235,8 @@ class Report:
             "counters": dict(self.counters),
         }
 
-    def _rows(self) -> dict[str, str]:
-        """Name -> value of everything that the table shows."""
+    def rows(self) -> dict[str, str]:
+        """Name -> value of everything that the table shows, with units; names of parts begin with spaces."""
         parts = self.energy
         rows = {"cycles": f"{self.cycles:,}", "time": _time(self.seconds), "  compute": _share(self.compute, self)}
         rows |= {f"  {what}": _share(cycles, self) for what, cycles in self.stalls.items()}
@@ -249,7 +254,7 @@ class Report:
         table = Table(title=f"{self.label} on {self.hardware.name}".removeprefix(" on "), caption=self.bottleneck)
         table.add_column("")
         table.add_column(self.hardware.name, justify="right")
-        for name, value in self._rows().items():
+        for name, value in self.rows().items():
             table.add_row(name, value)
         return table
 
@@ -292,7 +297,7 @@ class Comparison:
         table.add_column("")
         for report in self.reports:
             table.add_column(report.hardware.name, justify="right")
-        rows = [report._rows() for report in self.reports]  # pyright: ignore[reportPrivateUsage]  # of the same file
+        rows = [report.rows() for report in self.reports]
         for name in rows[0]:
             table.add_row(name, *(row[name] for row in rows))
         last = self.reports[-1].hardware.name

@@ -89,7 +89,7 @@ def test_help_has_an_example(hardware, verb):
     assert not verb or f"tapeflow hardware {verb[0]}" in text
 
 
-def test_simulate_writes_a_timeline(monkeypatch: pytest.MonkeyPatch, tmp_path):
+def test_simulate_writes_a_timeline_and_a_page(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     kernel = Path(__file__).parents[2] / "bench" / "kernels" / "worked_example.c"
     options = ["--wrt", "A,w", "--arg", "n=20", "--arg", "m=20", "--arg", "w=20", "--hardware", "stream-1k"]
@@ -97,7 +97,7 @@ def test_simulate_writes_a_timeline(monkeypatch: pytest.MonkeyPatch, tmp_path):
     def run(*more: str, code: int = 0) -> str:
         done = CliRunner().invoke(cli.app, ["simulate", str(kernel), *options, *more])
         assert done.exit_code == code, done.output
-        return done.output
+        return done.output + str(done.exception)
 
     run("--timeline", "run.json", "--against", "cache-2k")
     trace = json.loads((tmp_path / "run.json").read_text())
@@ -106,4 +106,8 @@ def test_simulate_writes_a_timeline(monkeypatch: pytest.MonkeyPatch, tmp_path):
     run("--timeline", "run.png")
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "ends neither in .json" in " ".join(run("--timeline", "run.svg", code=2).replace("│", "").split())
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "run.png"]
+    run("--report", "out/new", "--against", "cache-2k")
+    assert "<h1>f_grad on stream-1k</h1>" in (tmp_path / "out" / "new" / "index.html").read_text()
+    assert json.loads((tmp_path / "out" / "new" / "timeline.json").read_text()) == trace
+    assert "cannot make the folder run.png" in run("--report", "run.png", code=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run.json", "run.png"]
