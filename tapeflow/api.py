@@ -26,6 +26,7 @@ from tapeflow.arguments import (
     BoundArray,
     bind,
     check_array,
+    overlaps_itself,
     shares_memory,
 )
 from tapeflow.backend.native import NativeFunction
@@ -264,6 +265,8 @@ class Gradient:
                 )
             if not target.flags.writeable:
                 raise ArgumentError(f"{role}: the array is read-only", location=parameter.location)
+            if overlaps_itself(target):
+                raise ArgumentError(f"{role}: several of its elements share memory", location=parameter.location)
         targets = {f"accumulate['{name}']": target for name, target in accumulate.items()}
         given = {p.name: b.given for p, b in zip(self.parameters, call.bound, strict=True) if isinstance(b, BoundArray)}
         for (name, array), (other, another) in combinations({**given, **targets}.items(), 2):

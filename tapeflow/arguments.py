@@ -191,6 +191,8 @@ def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
             return float(argument)
         except (TypeError, ValueError):
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
+        except OverflowError:
+            raise refuse(f"the integer is too large for {dtype}") from None
     if dtype.kind == "b":
         if not isinstance(argument, (bool, np.bool_)):
             raise refuse(f"expected True or False, got {_described(argument)}")
@@ -224,6 +226,12 @@ def check_array(parameter: Parameter, argument: Any, role: str) -> Array:
             location=parameter.location,
         )
     array = cast(Array, argument)
+    if isinstance(argument, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{role}: expected a plain array, got a masked one, whose mask would be ignored",
+            location=parameter.location,
+            hint="fill it with .filled(value)",
+        )
     if array.dtype != dtype:
         raise ArgumentError(
             f"{role}: expected elements of {dtype}, got {array.dtype}",

@@ -7,8 +7,10 @@ from importlib import resources
 from pathlib import Path
 
 from tapeflow.api import Gradient
+from tapeflow.errors import TapeflowError
 
 RUNTIME = "tapeflow_rt.h"
+_NAME_ANOTHER = "name another C file: -o gradient.c"
 
 
 def runtime_header() -> str:
@@ -23,14 +25,28 @@ def gradient_files(gradient: Gradient, source: Path, *, single_file: bool = Fals
         gradient: to write.
         source: path of the C file.
         single_file: whether the headers are put into the C file instead.
+
+    Raises:
+        TapeflowError: the files would take one another's place, or that of the kernel.
     """
+    if not source.name:
+        raise TapeflowError(f"'{source}' is not the name of a file", hint=_NAME_ANOTHER)
     header = source.with_suffix(".h")
     printed = gradient.compiled.printed
     text = printed.source.replace(f'#include "{printed.name}.h"', f'#include "{header.name}"')
-    if not single_file:
-        return {source: text, header: gradient.header, source.parent / RUNTIME: runtime_header()}
-    text = _inlined(text, header.name, _inlined(gradient.header, RUNTIME, runtime_header()))
-    return {source: text}
+    if single_file:
+        text = _inlined(text, header.name, _inlined(gradient.header, RUNTIME, runtime_header()))
+        files = {source: text}
+    else:
+        runtime = source.parent / RUNTIME
+        if len({source, header, runtime}) < 3:
+            raise TapeflowError(f"{source} would share its name with the header or with {RUNTIME}", hint=_NAME_ANOTHER)
+        files = {source: text, header: gradient.header, runtime: runtime_header()}
+    kernel = gradient.kernel.path
+    for path in files:
+        if path.exists() and path.samefile(kernel):
+            raise TapeflowError(f"{path} is the kernel itself and would be lost", hint=_NAME_ANOTHER)
+    return files
 
 
 def _inlined(text: str, name: str, content: str) -> str:

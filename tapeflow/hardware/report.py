@@ -208,7 +208,7 @@ class Report:
         ratio = self.cycles / bound.cycles if bound.cycles else 1.0
         line = f"bound by {bound.what}: at least {bound.cycles:,} cycles, took {ratio:.2f} times that"
         what, cycles = max(self.stalls.items(), key=lambda item: item[1])
-        if cycles * 20 >= self.cycles:
+        if cycles and cycles * 20 >= self.cycles:
             line += f"; {100 * cycles / self.cycles:.0f} % {what}"
         return line
 

@@ -231,6 +231,10 @@ def test_a_void_function_needs_seeds(iterate):
         ({"x": np.zeros(4)}, "accumulate['x']: expected the shape of x, (3,), got (4,)"),
         ({"x": np.zeros(3, np.float32)}, "accumulate['x']: expected elements of float64, got float32"),
         ({"x": np.broadcast_to(np.zeros(3), (3,))}, "accumulate['x']: the array is read-only"),
+        (
+            {"x": np.lib.stride_tricks.as_strided(np.zeros(3), (3,), (0,))},
+            "accumulate['x']: several of its elements share memory",
+        ),
     ],
 )
 def test_accumulate_fits_the_gradients(squares, accumulate, message):

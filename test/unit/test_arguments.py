@@ -85,6 +85,7 @@ SHARED = np.zeros(12)
         ({"a": "2"}, "error: a: expected a number (float64), got str '2'"),
         ({"a": 1j}, "error: a: expected a number (float64), got complex 1j"),
         ({"a": np.zeros(2)}, "error: a: expected a number (float64), got an array of float64 and shape (2,)"),
+        ({"a": 10**400}, "error: a: the integer is too large for float64"),
         ({"flag": 1}, "error: flag: expected True or False, got int 1"),
         ({"x": [0.0] * 4}, "g.c:1:40: error: x: expected a NumPy array of float64 with 1 dimension, got list"),
         (
@@ -94,6 +95,11 @@ SHARED = np.zeros(12)
         ),
         ({"x": np.zeros(4, ">f8")}, "g.c:1:40: error: x: expected elements of float64, got >f8"),
         ({"x": np.zeros((4, 1))}, "g.c:1:40: error: x: expected 1 dimension, got shape (4, 1)"),
+        (
+            {"x": np.ma.masked_array(np.zeros(4), [0, 0, 1, 0])},
+            "g.c:1:40: error: x: expected a plain array, got a masked one, whose mask would be ignored\n"
+            "  help: fill it with .filled(value)",
+        ),
         ({"x": np.zeros(5)}, "g.c:1:40: error: x: expected shape (n,) = (4,), got (5,)"),
         ({"n": -1}, "g.c:1:40: error: x: expected shape (n,) = (0,), got (4,)"),
         ({"y": np.zeros((4, 2), np.float32)}, "error: y: expected shape (n, 3) = (4, 3), got (4, 2)"),

@@ -123,6 +123,10 @@ class TestSimulate:
         assert set(value) == {"stream-1k", "cache-32k"}
         assert all(report["cycles"] > 0 for report in value.values())
 
+    def test_a_run_of_no_cycles_is_shown(self, tapeflow):
+        done = tapeflow("simulate", LOGSUM, "--wrt", "x", "--arg", "n=0", "--hardware", "stream-1k")
+        assert "took 1.00 times that" in done.stdout
+
 
 SYNTAX_ERROR = "double f(double x) { return x * ; }\n"
 UNKNOWN_CALLEE = "double g(double x);\ndouble f(double x) { return g(x); }\n"
@@ -134,7 +138,13 @@ ESCAPE = "double f(int n, double *x) { double *p[2]; p[0] = x; return p[0][n]; }
     [
         pytest.param(SYNTAX_ERROR, [], 1, "kernel.c:1:33: error: ", id="syntax error"),
         pytest.param(UNKNOWN_CALLEE, [], 1, "kernel.c:2:29: error: ", id="unknown callee"),
-        pytest.param(ESCAPE, [], 1, "kernel.c:1:38: error: 'p' has type 'double *[2]', which is not supported", id="escaping pointer"),
+        pytest.param(
+            ESCAPE,
+            [],
+            1,
+            "kernel.c:1:38: error: 'p' has type 'double *[2]', which is not supported",
+            id="escaping pointer",
+        ),
         pytest.param("double f(double y) { return y; }\n", [], 1, "f has no parameter 'x'", id="unknown wrt"),
         pytest.param("", ["--function", "g"], 1, "kernel.c:1:1: error: this file defines no function", id="empty file"),
         pytest.param(
@@ -161,6 +171,21 @@ ESCAPE = "double f(int n, double *x) { double *p[2]; p[0] = x; return p[0][n]; }
             1,
             "cannot write nowhere/f.c: No such file or directory",
             id="folder that is not there",
+        ),
+        *(
+            pytest.param(
+                "double f(double x) { return x; }\n",
+                ["-o", output],
+                1,
+                f"{message} help: name another C file: -o gradient.c",
+                id=f"-o '{output}'",
+            )
+            for output, message in (
+                ("kernel.c", "error: kernel.c is the kernel itself and would be lost"),
+                ("f.h", "error: f.h would share its name with the header or with tapeflow_rt.h"),
+                ("tapeflow_rt.c", "error: tapeflow_rt.c would share its name with the header or with tapeflow_rt.h"),
+                ("", "error: '.' is not the name of a file"),
+            )
         ),
     ],
 )
