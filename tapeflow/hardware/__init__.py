@@ -9,6 +9,7 @@ from tapeflow.hardware.config import (
     Hardware,
     Pipeline,
     Scratchpad,
+    SecondCache,
 )
 from tapeflow.hardware.counters import Counters
 from tapeflow.hardware.energy import EnergyBreakdown
@@ -27,4 +28,5 @@ __all__ = [
     "Pipeline",
     "Report",
     "Scratchpad",
+    "SecondCache",
 ]

@@ -32,6 +32,15 @@ def _check_power_of_two(what: str, value: int) -> None:
         raise ValueError(f"{what} is {value}, which is not a power of two")
 
 
+def _check_cache(what: str, size_bytes: int, ways: int) -> None:
+    _check_power_of_two(f"the {what}'s size_bytes", size_bytes)
+    lines = size_bytes // LINE_BYTES
+    if lines == 0:
+        raise ValueError(f"a {what} of {size_bytes} bytes holds no line of {LINE_BYTES}")
+    if lines % ways:
+        raise ValueError(f"{ways} ways do not divide the {lines} lines of a {what} of {size_bytes} bytes")
+
+
 class Cache(_Part):
     """A non-blocking, set-associative, write-back, write-allocate cache with least-recently-used replacement."""
 
@@ -60,23 +69,51 @@ class Cache(_Part):
     """Lines that a stride prefetcher fetches ahead, a stream for each access in the source, strides of either sign; 0
     for no prefetcher. It takes free miss registers only; its own table costs no energy here."""
 
+    streaming_buffers: int = Field(default=0, ge=0, le=64)
+    """Lines of tape that may be collected at a time to be written past the caches, when they are full or another line
+    needs the place; 0: tape stores fetch their lines. A store to a line in the cache goes there."""
+
     blocking: bool = False
     """Whether the datapath waits for every miss, stores too, as in the published artifact's baseline."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _check_power_of_two("the cache's size_bytes", self.size_bytes)
-        lines = self.size_bytes // LINE_BYTES
-        if lines == 0:
-            raise ValueError(f"a cache of {self.size_bytes} bytes holds no line of {LINE_BYTES}")
-        if lines % self.ways:
-            raise ValueError(f"{self.ways} ways do not divide the {lines} lines of a cache of {self.size_bytes} bytes")
+        _check_cache("cache", self.size_bytes, self.ways)
         return self
 
     @property
     def array_kind(self) -> str:
         """The kind of the array in the energy table."""
         return f"c{self.ways}w_{'par' if self.access == 'parallel' else 'seq'}{self.port_bytes}"
+
+
+class SecondCache(_Part):
+    """A larger cache between the first one and DRAM: write-back, least recently used out first, asked for whole lines.
+
+    It neither includes nor excludes what the first one holds, and has no miss registers of its own.
+    """
+
+    size_bytes: int = Field(gt=0)
+    """Capacity in bytes, a power of two."""
+
+    ways: int = Field(default=8, gt=0)
+    """Associativity. CACTI has no 8-way cache at 4 KiB or less (sram-cacti7.csv)."""
+
+    hit_cycles: int = Field(default=8, ge=1)
+    """Cycles from a miss of the first cache to the line, if it is here; more than the array's access time (CACTI 7)."""
+
+    access: Literal["parallel", "sequential"] = "sequential"
+    """Whether data ways are read with the tags, or after them. A line is eight accesses of 8 bytes, a miss one."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_cache("second cache", self.size_bytes, self.ways)
+        return self
+
+    @property
+    def array_kind(self) -> str:
+        """The kind of the array in the energy table."""
+        return f"c{self.ways}w_{'par' if self.access == 'parallel' else 'seq'}8"
 
 
 class Scratchpad(_Part):
@@ -273,6 +310,9 @@ class Hardware(_Part):
     cache: Cache | None = None
     """The cache, or none: then every access of an array is a burst of DRAM."""
 
+    second_cache: SecondCache | None = None
+    """A second level of cache, or none."""
+
     scratchpad: Scratchpad | None = None
     """The scratchpad, or none."""
 
@@ -301,6 +341,8 @@ class Hardware(_Part):
     def _check(self) -> Self:
         if self.array_skew_bytes % LINE_BYTES:
             raise ValueError(f"array_skew_bytes is {self.array_skew_bytes}, not a multiple of {LINE_BYTES}")
+        if self.second_cache and (not self.cache or self.second_cache.size_bytes < self.cache.size_bytes):
+            raise ValueError("a second cache needs a first one, which is not larger")
         size = self.scratchpad.size_bytes if self.scratchpad else 0
         if self.pipeline.spad_bytes > size:
             raise ValueError(
@@ -326,6 +368,9 @@ class Hardware(_Part):
         arrays: list[tuple[str, str, int, int]] = []
         if self.cache:
             arrays.append(("cache", self.cache.array_kind, self.cache.size_bytes, self.cache.hit_cycles))
+        if self.second_cache:
+            second = self.second_cache
+            arrays.append(("second cache", second.array_kind, second.size_bytes, second.hit_cycles))
         if self.scratchpad:
             pad = self.scratchpad
             arrays.append(("scratchpad", pad.array_kind, pad.size_bytes, pad.access_cycles))
@@ -348,9 +393,8 @@ class Hardware(_Part):
 
     @property
     def sram_bytes(self) -> int:
-        """All bytes on chip: cache and scratchpad."""
-        cache = self.cache.size_bytes if self.cache else 0
-        return cache + (self.scratchpad.size_bytes if self.scratchpad else 0)
+        """All bytes on chip: caches and scratchpad."""
+        return sum(part.size_bytes for part in (self.cache, self.second_cache, self.scratchpad) if part)
 
     @property
     def outstanding(self) -> int:

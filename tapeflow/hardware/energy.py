@@ -15,7 +15,7 @@ from tapeflow.hardware.counters import Counters
 OperationMix = Mapping[int, Mapping[str, int]]
 """Line of a block in the C source -> operation (a row of functional-units.csv) -> how many one execution does."""
 
-MEMORY = ("scratchpad", "cache", "dma", "leakage")
+MEMORY = ("scratchpad", "cache", "second cache", "dma", "leakage")
 """Parts on chip that hold or move data."""
 
 DRAM = ("dram activate", "dram read", "dram write", "dram standby")
@@ -72,6 +72,7 @@ def energy(hardware: Hardware, counters: Counters, mix: OperationMix) -> EnergyB
     parts = {
         "scratchpad": _scratchpad(hardware, counters),
         "cache": _cache(hardware, counters),
+        "second cache": _second_cache(hardware, counters),
         "dma": counters["dma_descriptors"] * hardware.dma.descriptor_pj,
         "leakage": _leakage_mw(hardware) * nanoseconds,
         "functional units": _functional_units(hardware, counters, mix),
@@ -95,20 +96,27 @@ def _cache(hardware: Hardware, counters: Counters) -> float:
         return 0.0
     array = hardware.sram(hardware.cache.array_kind, hardware.cache.size_bytes)
     words = LINE_BYTES // hardware.cache.port_bytes
-    fills = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
     writebacks = counters["array_writebacks"] + counters["tape_writebacks"]
     reads = counters["array_reads"] + counters["tape_reads"] + writebacks * words
-    writes = counters["array_writes"] + counters["tape_writes"] + fills * words
+    writes = counters["array_writes"] + counters["tape_writes"] + counters["cache_fills"] * words
+    return reads * array.read_pj + writes * array.write_pj
+
+
+def _second_cache(hardware: Hardware, counters: Counters) -> float:
+    """Lines read and written, words of 8 bytes each, and a look at the tags for each miss."""
+    second = hardware.second_cache
+    if second is None:
+        return 0.0
+    array = hardware.sram(second.array_kind, second.size_bytes)
+    words = LINE_BYTES // 8
+    reads = (counters["second_hits"] + counters["second_writebacks"]) * words + counters["second_misses"]
+    writes = (counters["second_misses"] + counters["second_writes"]) * words
     return reads * array.read_pj + writes * array.write_pj
 
 
 def _leakage_mw(hardware: Hardware) -> float:
-    leakage = 0.0
-    if hardware.cache:
-        leakage += hardware.sram(hardware.cache.array_kind, hardware.cache.size_bytes).leakage_mw
-    if hardware.scratchpad:
-        leakage += hardware.sram(hardware.scratchpad.array_kind, hardware.scratchpad.size_bytes).leakage_mw
-    return leakage
+    parts = (hardware.cache, hardware.second_cache, hardware.scratchpad)
+    return math.fsum(hardware.sram(part.array_kind, part.size_bytes).leakage_mw for part in parts if part)
 
 
 def _functional_units(hardware: Hardware, counters: Counters, mix: OperationMix) -> float:

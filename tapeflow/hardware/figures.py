@@ -30,6 +30,7 @@ COMPUTE_COLOR = "#30638e"
 ENERGY_COLORS = {
     "scratchpad": "#66a182",
     "cache": "#d1495b",
+    "second cache": "#e29578",
     "dma": "#8d5a97",
     "leakage": "#adb5bd",
     "functional units": "#30638e",

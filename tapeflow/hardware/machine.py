@@ -33,17 +33,22 @@ _DRAM_CLOCKS = {
 def machine_constants(hardware: Hardware) -> dict[str, int]:
     """Every constant of "tf_machine.h". Sizes are in bytes, times in cycles, `_CK` in DRAM clocks, `_PS` in ps."""
     cache, pad, dma, dram = hardware.cache, hardware.scratchpad, hardware.dma, hardware.dram
+    second = hardware.second_cache
     clock_ps = dram.number("tck_ns") * 1000
     constants = {
         "TF_PS_PER_CYCLE": round(1000 / hardware.clock_ghz),
         "TF_ARRAY_SKEW_BYTES": hardware.array_skew_bytes,
         "TF_LINE_BYTES": LINE_BYTES,
-        "TF_CACHE_LEVELS": 1 if cache else 0,
+        "TF_CACHE_LEVELS": bool(cache) + bool(second),
         "TF_CACHE_BYTES": cache.size_bytes if cache else 0,
         "TF_CACHE_WAYS": cache.ways if cache else 1,
         "TF_CACHE_HIT_CYCLES": cache.hit_cycles if cache else 1,
         "TF_CACHE_PORT_BYTES": cache.port_bytes if cache else 8,
         "TF_CACHE_BLOCKING": int(cache.blocking) if cache else 0,
+        "TF_SECOND_BYTES": second.size_bytes if second else 0,
+        "TF_SECOND_WAYS": second.ways if second else 1,
+        "TF_SECOND_HIT_CYCLES": second.hit_cycles if second else 0,
+        "TF_STREAMING_BUFFERS": cache.streaming_buffers if cache else 0,
         "TF_PREFETCH_LINES": cache.prefetch_lines if cache else 0,
         "TF_MSHRS": cache.mshrs if cache else hardware.uncached_requests,
         "TF_SPAD_BYTES": pad.size_bytes if pad else 0,

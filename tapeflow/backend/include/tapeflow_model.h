@@ -21,6 +21,7 @@ TF_HOT struct tf_model *tf_m(tf_tape *tf)
 /* Each part stands on those before it. */
 #include "tapeflow_model_clock.h"
 #include "tapeflow_model_dram.h"
+#include "tapeflow_model_below.h"
 #include "tapeflow_model_cache.h"
 #include "tapeflow_model_memory.h"
 #include "tapeflow_model_spad.h"
@@ -67,6 +68,9 @@ static TF_COLD bool tf_m_reset(tf_tape *tf)
     m->spad = spad;
     memset(spad, TF_POISON, TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
     for (size_t k = 0; k < sizeof m->ways / sizeof m->ways[0]; k++) m->ways[k].key = TF_NO_LINE;
+#if TF_CACHE_LEVELS > 1
+    for (size_t k = 0; k < TF_SECOND_LINES; k++) m->second[k].key = TF_NO_LINE;
+#endif
     m->array_end = TF_ARRAY_SPACE;
     m->tape_end = TF_TAPE_SPACE;
     tf_m_dram_reset(m);

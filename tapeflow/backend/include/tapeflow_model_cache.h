@@ -11,25 +11,15 @@
 #ifndef TAPEFLOW_MODEL_CACHE_H
 #define TAPEFLOW_MODEL_CACHE_H
 
-#include "tapeflow_model_dram.h"
+#include "tapeflow_model_below.h"
 
-TF_HOT uint32_t tf_m_owner(uint64_t address)
-{
-    return address >= TF_TAPE_SPACE ? TF_OF_TAPE : TF_OF_ARRAY;
-}
-
-/* Returns the cycle at which the memory has taken the line. */
+/* Write a line back; returns the cycle at which the level below has taken it. */
 static TF_SLOW uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
 {
-    const uint64_t address = (key >> 1) * TF_LINE_BYTES;
-    if (tf_m_owner(address) == TF_OF_TAPE) {
-        m->count.tape_writebacks++;
-        m->count.dram_cache_tape_writes++;
-    } else {
-        m->count.array_writebacks++;
-        m->count.dram_cache_array_writes++;
-    }
-    return tf_m_dram(m, t, address, true);
+    const uint64_t number = key >> 1;
+    if (tf_m_owner(number * TF_LINE_BYTES) == TF_OF_TAPE) m->count.tape_writebacks++;
+    else m->count.array_writebacks++;
+    return tf_m_below_write(m, t, number);
 }
 
 /* Take a miss register at schedule time `at`, stalling for one if need be; returns its number. */
@@ -46,12 +36,11 @@ static inline uint32_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t 
 }
 
 /* Fetch the line of `address` from cycle `t` on into miss register `mshr`; returns the cycle at which it is there, which
- * is not before the memory has taken the `victim`, if there is one to write back. */
+ * is not before the level below has taken the `victim`, if there is one to write back. */
 static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint32_t mshr, uint64_t address, uint64_t victim)
 {
-    if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_reads++;
-    else m->count.dram_cache_array_reads++;
-    uint64_t fill = tf_m_dram(m, t + TF_CACHE_HIT_CYCLES, address, false);
+    m->count.cache_fills += TF_CACHE_LEVELS > 0;
+    uint64_t fill = tf_m_below_read(m, t + TF_CACHE_HIT_CYCLES, address);
     if (victim != TF_NO_LINE && (victim & 1u) != 0)
         fill = tf_m_later(fill, tf_m_write_back(m, t + TF_CACHE_HIT_CYCLES, victim));
     m->mshr[mshr] = fill;
@@ -198,6 +187,62 @@ TF_HOT void tf_m_array_access(struct tf_model *m, uint64_t address, bool write, 
     tf_m_cache(m, address, write, offset, slack, site);
 }
 
+#if TF_STREAMING_BUFFERS > 0
+/* Write the line in buffer `k` to DRAM, at schedule time `at`. */
+static TF_SLOW void tf_m_stream_out_line(struct tf_model *m, uint32_t k, uint64_t at)
+{
+    const uint64_t number = m->combined[k].number;
+    uint64_t t = at + tf_m_stalled(m, at);
+    const uint32_t mshr = tf_m_take_mshr(m, at, &t);
+    m->count.streamed_lines++;
+    m->mshr[mshr] = tf_m_memory_write(m, t, number);
+    tf_m_below_forget(m, number);
+    m->combining--;
+    memmove(m->combined + k, m->combined + k + 1, (m->combining - k) * sizeof *m->combined);
+}
+
+/* The buffer that collects line `number`; `combining` if none does. */
+static inline uint32_t tf_m_combined(const struct tf_model *m, uint64_t number)
+{
+    uint32_t k = 0;
+    while (k < m->combining && m->combined[k].number != number) k++;
+    return k;
+}
+
+/* Store `bytes` of line `number` past the caches; false when the first cache holds the line, which takes them then. */
+static TF_SLOW bool tf_m_combine(struct tf_model *m, uint64_t number, uint64_t bytes, uint64_t at)
+{
+#if TF_CACHE_LEVELS > 0
+    if (tf_m_find_way(tf_m_set(m, number), number) < TF_CACHE_WAYS) return false;
+#endif
+    uint32_t k = tf_m_combined(m, number);
+    tf_combined line = {number, bytes};
+    if (k < m->combining) {
+        line.bytes += m->combined[k].bytes;
+    } else {
+        if (m->combining == TF_STREAMING_BUFFERS) tf_m_stream_out_line(m, m->combining - 1, at);
+        k = m->combining++;
+    }
+    memmove(m->combined + 1, m->combined, k * sizeof *m->combined);
+    m->combined[0] = line;
+    if (line.bytes >= TF_LINE_BYTES) tf_m_stream_out_line(m, 0, at);
+    return true;
+}
+#endif
+
+/* Whether a tape's access to line `number` goes past the caches; if it reads what waits there, that is written first. */
+TF_HOT bool tf_m_goes_past(struct tf_model *m, uint64_t number, uint64_t bytes, bool write, uint64_t at)
+{
+#if TF_STREAMING_BUFFERS > 0
+    if (write) return tf_m_combine(m, number, bytes, at);
+    const uint32_t k = tf_m_combined(m, number);
+    if (k < m->combining) tf_m_stream_out_line(m, k, at);
+#else
+    (void)m, (void)number, (void)bytes, (void)write, (void)at;
+#endif
+    return false;
+}
+
 /* A record of a tape that lives in the cache: as many accesses as it has words of the port, one look-up a line. */
 TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes, bool write, uint32_t offset,
                              uint32_t slack, uint32_t site)
@@ -207,8 +252,12 @@ TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes,
     else m->count.tape_reads += words;
 #if TF_CACHE_LEVELS > 0
     const uint64_t last = (address + bytes - 1) / TF_LINE_BYTES;
-    for (uint64_t number = address / TF_LINE_BYTES; number <= last; number++)
+    for (uint64_t number = address / TF_LINE_BYTES; number <= last; number++) {
+        const uint64_t begin = tf_m_later(address, number * TF_LINE_BYTES);
+        const uint64_t end = (number < last ? (number + 1) * TF_LINE_BYTES : address + bytes);
+        if (tf_m_goes_past(m, number, end - begin, write, m->tau + offset)) continue;
         tf_m_cache(m, number * TF_LINE_BYTES, write, offset, slack, site);
+    }
 #else
     for (uint64_t word = 0; word < words; word++)
         tf_m_cache(m, address + word * TF_CACHE_PORT_BYTES, write, offset, slack, site);
@@ -218,12 +267,20 @@ TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes,
 /* At the end every dirty line goes to DRAM, and is charged. */
 static TF_COLD void tf_m_cache_flush(struct tf_model *m, uint64_t t)
 {
+#if TF_STREAMING_BUFFERS > 0
+    while (m->combining > 0) {
+        m->count.streamed_lines++;
+        (void)tf_m_memory_write(m, t, m->combined[--m->combining].number);
+        tf_m_below_forget(m, m->combined[m->combining].number);
+    }
+#endif
 #if TF_CACHE_LEVELS > 0
     for (uint32_t k = 0; k < TF_CACHE_LINES; k++)
         if (m->ways[k].key != TF_NO_LINE && (m->ways[k].key & 1u) != 0) {
             (void)tf_m_write_back(m, t, m->ways[k].key);
             m->ways[k].key &= ~(uint64_t)1;
         }
+    tf_m_below_flush(m, t);
 #else
     (void)m;
     (void)t;

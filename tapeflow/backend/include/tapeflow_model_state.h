@@ -66,6 +66,12 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
     X(prefetches_used)          /* ... and accessed before they were evicted */                                        \
     X(array_writebacks)         /* dirty lines written back, the final ones included */                                \
     X(tape_writebacks)          /* ... */                                                                              \
+    X(cache_fills)              /* lines brought into the first cache */                                               \
+    X(second_hits)              /* lines that the first cache found in the second */                                   \
+    X(second_misses)            /* ... and did not */                                                                  \
+    X(second_writes)            /* lines written back into the second cache */                                         \
+    X(second_writebacks)        /* dirty lines that the second cache wrote back, the final ones included */            \
+    X(streamed_lines)           /* lines of tape written past the caches */                                            \
     X(spad_reads)               /* accesses of the scratchpad by the datapath: ceil(bytes / port) a record */          \
     X(spad_writes)              /* ... */                                                                              \
     X(spad_dma_reads)           /* accesses of the scratchpad by the DMA engine */                                     \
@@ -125,6 +131,16 @@ typedef struct {
 #define TF_CACHE_LINES 1
 #define TF_CACHE_SETS 1
 #endif
+#if TF_CACHE_LEVELS > 1
+#define TF_SECOND_LINES (TF_SECOND_BYTES / TF_LINE_BYTES)
+#define TF_SECOND_SETS (TF_SECOND_LINES / TF_SECOND_WAYS)
+#endif
+
+/* Lines of tape that are being written past the caches: how many of their bytes are there. */
+typedef struct {
+    uint64_t number;
+    uint64_t bytes;
+} tf_combined;
 
 /* A wait that the datapath reaches later: at schedule time `at` it must have stalled `need` cycles in all. */
 typedef struct {
@@ -240,6 +256,13 @@ struct tf_model {
     uint64_t tape_bytes;
     tf_block *blocks;
     tf_way ways[TF_CACHE_SETS * (TF_CACHE_LEVELS > 0 ? TF_CACHE_WAYS : 1)];
+#if TF_CACHE_LEVELS > 1
+    tf_way second[TF_SECOND_LINES];
+#endif
+#if TF_STREAMING_BUFFERS > 0
+    tf_combined combined[TF_STREAMING_BUFFERS]; /* in order of use, the last used first */
+    uint32_t combining;                         /* how many there are */
+#endif
     uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again */
     tf_site sites[TF_PREFETCH_LINES > 0 ? TF_LINE_COUNT : 1];
 

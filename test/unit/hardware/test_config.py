@@ -18,6 +18,7 @@ from tapeflow.hardware import (
     Hardware,
     Pipeline,
     Scratchpad,
+    SecondCache,
 )
 from tapeflow.hardware.machine import machine_constants
 from tapeflow.options import Options
@@ -25,6 +26,7 @@ from tapeflow.options import Options
 PARTS: tuple[type[BaseModel], ...] = (
     Hardware,
     Cache,
+    SecondCache,
     Scratchpad,
     Dma,
     Dram,
@@ -75,6 +77,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"cache": {"size_bytes": 3000}}, "cache: the cache's size_bytes is 3000, which is not a power of two"),
     ({"cache": {"ways": 3}}, "cache: 3 ways do not divide the 16 lines of a cache of 1024 bytes"),
     ({"cache": {"size_bytes": 32}}, "cache: a cache of 32 bytes holds no line of 64"),
+    ({"second_cache": {"size_bytes": 3000}}, "second_cache: the second cache's size_bytes is 3000, which is not a"),
+    ({"second_cache": {"size_bytes": 512, "ways": 2}}, "a second cache needs a first one, which is not larger"),
+    ({"cache": None, "second_cache": {"size_bytes": 8192}}, "a second cache needs a first one"),
+    (
+        {"second_cache": {"size_bytes": 262144, "hit_cycles": 1}},
+        "an access of the second cache takes",
+    ),
     ({"cache": {"mshrs": 0}}, "cache.mshrs: Input should be greater than or equal to 1"),
     ({"cache": {"associativity": 2}}, "cache.associativity: Extra inputs are not permitted"),
     ({"scratchpad": {"size_bytes": 1000}}, "the scratchpad's size_bytes is 1000, which is not a power of two"),

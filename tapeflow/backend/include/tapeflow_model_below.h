@@ -1,0 +1,129 @@
+/* What is below the first cache: DRAM, or a second cache (TF_CACHE_LEVELS 2) and then DRAM.
+ *
+ * The second cache is write-back, least recently used out first, and neither includes nor excludes what the first one
+ * holds. It is asked for whole lines. A line that the first one writes back is whole, so it is taken without being
+ * fetched. It has no miss registers of its own: those of the first cache stand for a miss on its way through both.
+ */
+#ifndef TAPEFLOW_MODEL_BELOW_H
+#define TAPEFLOW_MODEL_BELOW_H
+
+#include "tapeflow_model_dram.h"
+
+TF_HOT uint32_t tf_m_owner(uint64_t address)
+{
+    return address >= TF_TAPE_SPACE ? TF_OF_TAPE : TF_OF_ARRAY;
+}
+
+/* Returns the cycle at which DRAM has taken line `number`. */
+static TF_SLOW uint64_t tf_m_memory_write(struct tf_model *m, uint64_t t, uint64_t number)
+{
+    const uint64_t address = number * TF_LINE_BYTES;
+    if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;
+    else m->count.dram_cache_array_writes++;
+    return tf_m_dram(m, t, address, true);
+}
+
+/* Returns the cycle at which the line of `address` has come from DRAM. */
+static inline uint64_t tf_m_memory_read(struct tf_model *m, uint64_t t, uint64_t address)
+{
+    if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_reads++;
+    else m->count.dram_cache_array_reads++;
+    return tf_m_dram(m, t, address, false);
+}
+
+#if TF_CACHE_LEVELS > 1
+
+/* Move line `number` of the second cache to the front of its set, or put it there in place of the last, at cycle `t`.
+ * `was` tells whether it was there; returns the cycle at which the memory has taken what it replaced. */
+static TF_SLOW uint64_t tf_m_second_front(struct tf_model *m, uint64_t t, uint64_t number, tf_way **set, bool *was)
+{
+    tf_way *ways = *set = &m->second[(number % TF_SECOND_SETS) * TF_SECOND_WAYS];
+    uint32_t way = 0;
+    while (way < TF_SECOND_WAYS && (ways[way].key | 1u) != (number << 1 | 1u)) way++;
+    *was = way < TF_SECOND_WAYS;
+    uint64_t taken = t;
+    tf_way line = {number << 1, t};
+    if (*was) {
+        line = ways[way];
+    } else {
+        way = TF_SECOND_WAYS - 1;
+        if (ways[way].key != TF_NO_LINE && (ways[way].key & 1u) != 0) {
+            m->count.second_writebacks++;
+            taken = tf_m_memory_write(m, t, ways[way].key >> 1);
+        }
+    }
+    memmove(ways + 1, ways, way * sizeof *ways);
+    ways[0] = line;
+    return taken;
+}
+
+/* Read the line of `address`, from cycle `t` on; returns the cycle at which it is there. */
+static TF_SLOW uint64_t tf_m_below_read(struct tf_model *m, uint64_t t, uint64_t address)
+{
+    tf_way *set;
+    bool was;
+    t += TF_SECOND_HIT_CYCLES;
+    const uint64_t taken = tf_m_second_front(m, t, address / TF_LINE_BYTES, &set, &was);
+    if (was) {
+        m->count.second_hits++;
+    } else {
+        m->count.second_misses++;
+        set[0].ready = tf_m_later(tf_m_memory_read(m, t, address), taken);
+    }
+    return tf_m_later(t, set[0].ready);
+}
+
+/* Take line `number` from the first cache; returns the cycle at which it is taken. */
+static TF_SLOW uint64_t tf_m_below_write(struct tf_model *m, uint64_t t, uint64_t number)
+{
+    tf_way *set;
+    bool was;
+    m->count.second_writes++;
+    const uint64_t taken = tf_m_second_front(m, t, number, &set, &was);
+    set[0].key |= 1u;
+    return taken;
+}
+
+/* Forget line `number`, which was written past both caches. */
+static TF_SLOW void tf_m_below_forget(struct tf_model *m, uint64_t number)
+{
+    tf_way *set = &m->second[(number % TF_SECOND_SETS) * TF_SECOND_WAYS];
+    for (uint32_t way = 0; way < TF_SECOND_WAYS; way++)
+        if ((set[way].key | 1u) == (number << 1 | 1u)) set[way].key = TF_NO_LINE;
+}
+
+static TF_COLD void tf_m_below_flush(struct tf_model *m, uint64_t t)
+{
+    for (uint32_t k = 0; k < TF_SECOND_LINES; k++) {
+        if (m->second[k].key == TF_NO_LINE || (m->second[k].key & 1u) == 0) continue;
+        m->count.second_writebacks++;
+        (void)tf_m_memory_write(m, t, m->second[k].key >> 1);
+        m->second[k].key &= ~(uint64_t)1;
+    }
+}
+
+#else
+
+static inline uint64_t tf_m_below_read(struct tf_model *m, uint64_t t, uint64_t address)
+{
+    return tf_m_memory_read(m, t, address);
+}
+
+static inline uint64_t tf_m_below_write(struct tf_model *m, uint64_t t, uint64_t number)
+{
+    return tf_m_memory_write(m, t, number);
+}
+
+TF_HOT void tf_m_below_forget(struct tf_model *m, uint64_t number)
+{
+    (void)m, (void)number;
+}
+
+TF_HOT void tf_m_below_flush(struct tf_model *m, uint64_t t)
+{
+    (void)m, (void)t;
+}
+
+#endif
+
+#endif
