@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import numpy as np
@@ -224,12 +223,14 @@ def _element(annotation: Any) -> ScalarType | None:
     """The type of the elements of `np.ndarray` or `NDArray[...]`; None for what is no array."""
     if annotation is np.ndarray:
         return FLOAT64
-    if not isinstance(annotation, GenericAlias) or get_origin(annotation) is not np.ndarray:
+    # NDArray[np.float32] is np.ndarray[..., np.dtype[np.float32]], or from NumPy 2.5 on an alias of that.
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is np.ndarray:
+        arguments = get_args(arguments[-1])
+    elif origin is not NDArray:
         return None
-    dtype = get_args(annotation)[-1]
-    classes = get_args(dtype)
     try:
-        return OF_DTYPE.get(np.dtype(classes[0])) if classes else FLOAT64
+        return OF_DTYPE.get(np.dtype(arguments[0])) if arguments else FLOAT64
     except TypeError:
         return FLOAT64
 

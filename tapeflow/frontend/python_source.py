@@ -50,11 +50,8 @@ class Source:
         self.function = function
         self.tree = tree
         self.lines = lines
-
-    @property
-    def filename(self) -> str:
-        """The user's file."""
-        return self.function.__code__.co_filename
+        self._file = StringAttr(function.__code__.co_filename)
+        self._locations: dict[tuple[int, int], FileLineColLoc] = {}
 
     @property
     def name(self) -> str:
@@ -63,10 +60,13 @@ class Source:
 
     def location(self, node: Positioned) -> FileLineColLoc:
         """Where `node` begins: file, line and column, both from 1; the column counts characters."""
-        # ast counts bytes of UTF-8; editors count characters.
-        text = self.lines[node.lineno - 1] if node.lineno <= len(self.lines) else ""
-        column = len(text.encode()[: node.col_offset].decode(errors="replace"))
-        return FileLineColLoc(StringAttr(self.filename), IntAttr(node.lineno), IntAttr(column + 1))
+        place = (node.lineno, node.col_offset)
+        if place not in self._locations:
+            # ast counts bytes of UTF-8; editors count characters.
+            text = self.lines[node.lineno - 1] if node.lineno <= len(self.lines) else ""
+            column = len(text.encode()[: node.col_offset].decode(errors="replace"))
+            self._locations[place] = FileLineColLoc(self._file, IntAttr(node.lineno), IntAttr(column + 1))
+        return self._locations[place]
 
     def error(self, node: Positioned, message: str, hint: str | None = None) -> TapeflowError:
         """The refusal of `node`."""

@@ -16,7 +16,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/index.md", "docs/python.md", "docs/cli.md", "docs/kernels.md", "docs/errors.md")
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/python.md",
+    "docs/frontend-python.md",
+    "docs/cli.md",
+    "docs/kernels.md",
+    "docs/errors.md",
+)
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```\n", re.M | re.S)
 
 
