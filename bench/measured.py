@@ -1,0 +1,47 @@
+"""Put what the benchmarks found into the documentation: out/*.md to docs/measured.md.
+
+make bench && python -m bench.measured [--out out]
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import typer
+
+from tapeflow.backend.native import find_compiler
+
+PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
+
+SECTIONS = {
+    "table": (
+        "Four homes for the tape",
+        "Modelled machines, so exact and repeatable: a tape of arrays in a 32 KiB cache; arrays, then records, in\n"
+        "one cache of as much SRAM as the streamed machine; a scratchpad that streams beside a small cache. Presets\n"
+        "in `tapeflow/hardware/presets`.",
+    ),
+    "native": (
+        "Native gradients",
+        "Medians of CPU time, primal and gradient in turns. The tape is that of the default options.",
+    ),
+    "compile_time": ("Compile time", "From the C source to the C of the streamed gradient, after start-up."),
+    "model_speed": ("Speed of the hardware model", "How fast the modelled machine runs, with timing on."),
+}
+"""Name of a benchmark -> heading and introduction."""
+
+
+def main(out: Path = Path("out")) -> None:
+    """Assemble the page from the benchmarks' output in `out`."""
+    machine = f"{os.cpu_count()} cores ({platform.machine()}), {find_compiler().version.splitlines()[1]}"
+    text = ["# What was measured", "", f"By `make bench` and `python -m bench.measured`, on {machine}."]
+    for name, (heading, introduction) in SECTIONS.items():
+        text += ["", f"## {heading}", "", f"`python -m bench.{name}`", "", introduction, ""]
+        text.append((out / f"{name}.md").read_text().strip())
+    PAGE.write_text("\n".join(text) + "\n")
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
