@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tapeflow.api import Gradient, Result, gradient
     from tapeflow.arguments import ArgumentError
-    from tapeflow.gradient_check import check
     from tapeflow.errors import TapeflowError, TapeflowRemark
+    from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel
+    from tapeflow.gradient_check import check
     from tapeflow.hardware import Hardware, Report
-    from tapeflow.kernel import Kernel, load
+    from tapeflow.loading import Kernel, load
     from tapeflow.options import Options
     from tapeflow.simulation import simulate
     from tapeflow.tape_report import TapeReport
@@ -27,8 +28,14 @@ __all__ = [
     "TapeReport",
     "TapeflowError",
     "TapeflowRemark",
+    "bool_",
     "check",
+    "f32",
+    "f64",
     "gradient",
+    "i32",
+    "i64",
+    "kernel",
     "load",
     "simulate",
 ]
@@ -37,16 +44,22 @@ _HOME = {
     "ArgumentError": "arguments",
     "Gradient": "api",
     "Hardware": "hardware",
-    "Kernel": "kernel",
+    "Kernel": "loading",
     "Options": "options",
     "Report": "hardware",
     "Result": "api",
     "TapeReport": "tape_report",
     "TapeflowError": "errors",
     "TapeflowRemark": "errors",
+    "bool_": "frontend.python",
     "check": "gradient_check",
+    "f32": "frontend.python",
+    "f64": "frontend.python",
     "gradient": "api",
-    "load": "kernel",
+    "i32": "frontend.python",
+    "i64": "frontend.python",
+    "kernel": "frontend.python",
+    "load": "loading",
     "simulate": "simulation",
 }
 """The module of each name: imported when it is first used, so that `xdsl-opt`, which loads the plug-in only, starts

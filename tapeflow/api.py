@@ -30,7 +30,7 @@ from tapeflow.arguments import (
     shares_memory,
 )
 from tapeflow.backend.native import NativeFunction
-from tapeflow.kernel import Kernel
+from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
 from tapeflow.tape_report import TapeReport, tape_report
@@ -223,7 +223,9 @@ class Gradient:
                 f"{self.kernel.name} returns nothing to differentiate: seeds are needed",
                 location=self.kernel.function.location,
                 hint="give the cotangent of an output array: "
-                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self.compiled.active),
+                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self.compiled.active)
+                if self.compiled.active
+                else "return a floating-point number, or write an array of them",
             )
         cotangents: dict[str, Any] = {}
         if self.returns_float:

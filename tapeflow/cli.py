@@ -16,7 +16,7 @@ from rich.console import Console
 from tapeflow import cli_hardware
 from tapeflow.cli_json import Json, print_json
 from tapeflow.errors import TapeflowError, TapeflowRemark
-from tapeflow.kernel import load
+from tapeflow.loading import load
 from tapeflow.options import STAGES, Options
 from tapeflow.random_arguments import complete_arguments, parse_assignment, read_archive
 

@@ -18,7 +18,7 @@ from tapeflow.backend.c_printer import print_c
 from tapeflow.backend.printed import PrintedC
 from tapeflow.dialects import ad
 from tapeflow.errors import TapeflowError
-from tapeflow.kernel import Kernel
+from tapeflow.loading import Kernel
 from tapeflow.options import STAGES, Options
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tapeflow.api import Gradient
-from tapeflow.kernel import Kernel
+from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import compile_gradient
 

@@ -297,6 +297,26 @@ def test_mlir_kernels_take_extents_from_the_arrays(source):
     np.testing.assert_array_equal(result.gradients["x"], [[0, 12], [0, 8], [0, 6]])
 
 
+@tapeflow.kernel
+def decay(steps: int, rate: float, x: tapeflow.f64["n"], n: int) -> float:  # noqa: F821, UP037 (an extent)
+    total = 0.0
+    for _ in range(steps):
+        for i in range(n):
+            x[i] = x[i] * rate
+            total += x[i]
+    return total
+
+
+def test_python_kernels_are_loaded_as_functions():
+    grad = tapeflow.gradient(tapeflow.load(decay), wrt=["rate", "x"])
+    x, same = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    result = grad(2, 0.5, x, 2)
+    assert result.value == decay(2, 0.5, same, 2) == 2.25
+    np.testing.assert_array_equal(x, same)
+    assert result.gradients["rate"] == 6.0
+    np.testing.assert_array_equal(result.gradients["x"], [0.75, 0.75])
+
+
 def test_the_gradients_name_must_be_free(source):
     other = MLIR.replace("@product", "@product_grad")
     kernel = tapeflow.load(source(MLIR + other, "product.mlir"), function="product")
@@ -347,3 +367,10 @@ def test_the_tape_report_speaks_of_the_source():
     assert called["j_if"] == 4 * by_name["j_if"].record_bytes
     assert grad.tape_report().as_dict()["bytes"] == sum(called.values())
     assert "at most n*m" in str(grad.tape_report())
+
+
+def test_a_kernel_without_numbers_to_differentiate_says_what_to_return(tmp_path):
+    (tmp_path / "count.c").write_text("int count(double x) { return x > 0; }\n")
+    count = tapeflow.gradient(tapeflow.load(tmp_path / "count.c"), wrt=["x"])
+    with pytest.raises(ArgumentError, match="help: return a floating-point number, or write an array of them"):
+        count(1.0)

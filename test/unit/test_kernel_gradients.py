@@ -18,7 +18,7 @@ from tapeflow.analysis.trip_counts import TripCounts
 from tapeflow.dialects import ad, tape
 from tapeflow.dialects.record import field_bytes
 from tapeflow.errors import source_position
-from tapeflow.kernel import load
+from tapeflow.loading import load
 from tapeflow.transforms.tape_plan import TapePlanPass
 
 KERNELS = Path(__file__).parents[2] / "bench" / "kernels"

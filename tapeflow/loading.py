@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -41,18 +42,28 @@ class Kernel:
         return f"{self.name}({', '.join(str(parameter) for parameter in self.parameters)})"
 
 
-def load(path: str | Path, function: str | None = None) -> Kernel:
-    """Load a kernel from C (`.c`) or MLIR (`.mlir`).
+def load(source: str | Path | Callable[..., Any], function: str | None = None) -> Kernel:
+    """Load a kernel from C (`.c`), from MLIR (`.mlir`), or from a Python function.
 
     Args:
-        path: the source file.
-        function: which function in it; may be left out when there is only one.
+        source: a file; or a Python function, decorated with `tapeflow.kernel` or not.
+        function: which function of the file; may be left out when there is only one.
 
     Raises:
         FileNotFoundError: there is no such file.
         TapeflowError: the source is not in the supported language, or has no such function.
     """
-    source = Path(path)
+    return _load_file(Path(source), function) if isinstance(source, (str, Path)) else _load_python(source)
+
+
+def _load_python(function: Callable[..., Any]) -> Kernel:
+    from tapeflow.frontend.python import PythonKernel, kernel
+
+    marked = cast("PythonKernel[..., Any]", function) if isinstance(function, PythonKernel) else kernel(function)
+    return Kernel(marked.name, marked.path, marked.module)
+
+
+def _load_file(source: Path, function: str | None) -> Kernel:
     if not source.is_file():
         raise FileNotFoundError(f"{source}: no such file")
     module = _import(source, function)
