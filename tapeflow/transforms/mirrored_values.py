@@ -146,8 +146,9 @@ class MirroredValues:
         else:
             span = arith.SubiOp(trips, one)
             span = arith.MuliOp(self._before_loop(mirrored, span), step)
-            last = arith.AddiOp(lower, self._before_loop(mirrored, span))
-            last = self._before_loop(mirrored, last)
+            last = self._before_loop(mirrored, span)
+            if constant_integer(lower) != 0:
+                last = self._before_loop(mirrored, arith.AddiOp(lower, last))
             behind = build.value(arith.MuliOp(behind, step))
         last.name_hint = name and f"{name}_last"
         return build.value(arith.SubiOp(last, behind), name)

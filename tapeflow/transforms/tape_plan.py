@@ -33,6 +33,7 @@ from tapeflow.transforms.common_subexpressions import unify_common_subexpression
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.located_builder import LocatedBuilder
 from tapeflow.transforms.mirrored_values import MirroredValues
+from tapeflow.transforms.simplify import simplify
 
 CHEAP_FUNCTIONS = (
     math.AbsFOp,
@@ -97,6 +98,7 @@ def plan(function: func.FuncOp, *, cheap_only: bool) -> None:
     while taped and _have_again(function, taped, repeatable(function, cheap_only=cheap_only)):
         taped = _taped_values(function)
     _share(taped)
+    simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
 

@@ -172,3 +172,27 @@ func.func @f(%n: index, %x: memref<?xf64>) -> f64 {
 // CHECK-NEXT:        [[E:%.*]] = math.exp
 // CHECK-NEXT:        scf.yield [[E]] : f64
 // CHECK:           arith.mulf %s_b, [[M]] : f64
+
+// -----
+
+// The iteration that a mirrored loop undoes is computed once, whatever needs it and however it was found.
+
+ad.vjp @f_grad of @f (const, active, active) -> ()
+func.func @f(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c2 {
+    %v = memref.load %x[%i] : memref<?xf64>
+    %w = arith.mulf %v, %v : f64
+    memref.store %w, %y[%i] : memref<?xf64>
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @f_grad
+// CHECK:         [[LAST:%.*]] = arith.muli {{%.*}}, %c2 : index
+// CHECK-NEXT:    scf.for %i_r = %c0 to %i_trips step {{%.*}} {
+// CHECK-NEXT:      [[BEHIND:%.*]] = arith.muli %i_r, %c2 : index
+// CHECK-NEXT:      [[I:%.*]] = arith.subi [[LAST]], [[BEHIND]] : index
+// CHECK-NEXT:      [[V:%.*]] = memref.load %x[[[I]]]
+// CHECK-NEXT:      [[W_B:%.*]] = memref.load %y_b[[[I]]]
