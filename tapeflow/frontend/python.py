@@ -48,8 +48,8 @@ class PythonKernel(WrappedFunction, Generic[P, R]):
                 f"@tapeflow.kernel decorates functions, not a {type(function).__name__}",
                 hint="put it directly above 'def', below other decorators",
             )
-        super().__init__(function)
         functools.update_wrapper(self, function)
+        super().__init__(function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function in Python."""
