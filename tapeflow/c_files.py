@@ -35,7 +35,7 @@ def gradient_files(gradient: Gradient, source: Path, *, single_file: bool = Fals
     printed = gradient.compiled.printed
     text = printed.source.replace(f'#include "{printed.name}.h"', f'#include "{header.name}"')
     if single_file:
-        text = _inlined(text, header.name, _inlined(gradient.header, RUNTIME, runtime_header()))
+        text = _inlined(text, header.name, _inlined(gradient.header, RUNTIME, _quiet(runtime_header())))
         files = {source: text}
     else:
         runtime = source.parent / RUNTIME
@@ -53,3 +53,11 @@ def _inlined(text: str, name: str, content: str) -> str:
     """`text` with `content` in place of its include of `name`."""
     include = re.compile(rf'^#include "{re.escape(name)}"$', re.MULTILINE)
     return include.sub(lambda _: f"/* ---- {name} ---- */\n{content}/* ---- end of {name} ---- */", text, count=1)
+
+
+def _quiet(text: str) -> str:
+    """`text` without clang's warnings about functions of the runtime that it does not use: it gives them here only."""
+    begin = "#if defined(__clang__)\n#pragma clang diagnostic push\n"
+    begin += '#pragma clang diagnostic ignored "-Wunused-function"\n#endif\n'
+    end = "#if defined(__clang__)\n#pragma clang diagnostic pop\n#endif\n"
+    return begin + text + end

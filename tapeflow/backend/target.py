@@ -9,7 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
+from tapeflow.analysis.requests import requests_of
 from tapeflow.backend.c_printer import print_c
+from tapeflow.errors import TapeflowError
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,14 @@ class TapeflowCTarget(Target):
         """Write the C of `module` to `output`.
 
         Raises:
-            TapeflowError: something in `module` has no C, or there is no such function.
+            TapeflowError: something in `module` has no C, a derivative is asked for but not made yet, or there is no
+                such function.
         """
+        if self.function is None and (requests := requests_of(module)):
+            raise TapeflowError(
+                f"{requests[0].name} of '{requests[0].primal.string_value()}' is still a request, which has no C",
+                location=requests[0].location,
+                hint="run ad-differentiate first, or print one function with tapeflow-c{function=...}",
+            )
         printed = print_c(module, name=self.function)
         output.write(printed.header if self.header else printed.source)

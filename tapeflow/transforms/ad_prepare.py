@@ -1,9 +1,9 @@
 """`ad-prepare`: bring what is to be differentiated into the one form that `ad-differentiate` knows.
 
-Applies to the functions that the module's requests name, or to all if there are none. Afterwards such a function is one
-block of `scf.for` and `scf.if`, `arith`, `math` and `memref` ops: calls are inlined, scalar variables are SSA values,
-constants are in the top block, loops count in `index`, nothing is computed twice or for nobody. What it cannot bring
-into this form it refuses, with the place.
+Applies to the functions that the module's requests name, or to all but derivatives if there are none. Afterwards such
+a function is one block of `scf.for` and `scf.if`, `arith`, `math` and `memref` ops: calls are inlined, scalar variables
+are SSA values, constants are in the top block, loops count in `index`, nothing is computed twice or for nobody. What it
+cannot bring into this form it refuses, with the place.
 """
 
 from __future__ import annotations
@@ -60,13 +60,15 @@ _REMEDIES: Mapping[str, str] = {
 
 
 def targets(module: ModuleOp) -> Iterator[func.FuncOp]:
-    """The functions to prepare: those that requests name, or all with a body if there are no requests."""
+    """The functions to prepare: those that requests name, or, without requests, all with a body but derivatives."""
     functions = functions_of(module)
     requests = requests_of(module)
     if requests:
         yield from dict.fromkeys(primal_of(request, functions) for request in requests)
     else:
-        yield from (function for function in functions.values() if not function.is_declaration)
+        for function in functions.values():
+            if not function.is_declaration and "tapeflow.gradient_of" not in function.attributes:
+                yield function
 
 
 def check_operations(function: func.FuncOp) -> None:

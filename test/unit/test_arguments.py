@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import Builtin
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.parser import Parser
 
+import tapeflow
 from tapeflow.arguments import ArgumentError, BoundArray, bind, overlaps_itself, parameters_of
 
 PRIMAL = """
@@ -140,3 +141,10 @@ def test_interleaved_arrays_do_not_overlap(parameters):
 )
 def test_overlap_within_an_array(array, expected):
     assert overlaps_itself(array) is expected
+
+
+def test_a_kernel_without_numbers_to_differentiate_says_what_to_return(tmp_path):
+    (tmp_path / "count.c").write_text("int count(double x) { return x > 0; }\n")
+    count = tapeflow.gradient(tapeflow.load(tmp_path / "count.c"), wrt=["x"])
+    with pytest.raises(ArgumentError, match="help: return a floating-point number, or write an array of them"):
+        count(1.0)

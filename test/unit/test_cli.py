@@ -73,6 +73,12 @@ class TestGrad:
         subprocess.run(["cc", "-std=c99", "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
         assert subprocess.check_output([tmp_path / "main"], text=True) == "0.693147 0.5 0.5\n"
 
+    def test_a_single_file_has_no_warnings(self, tapeflow, tmp_path):
+        tapeflow("grad", LOGSUM, "--wrt", "x", "-o", "one.c", "--single-file")
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+            subprocess.run([compiler, *flags, "one.c"], cwd=tmp_path, check=True)
+
     def test_options_choose_the_tape(self, tapeflow, tmp_path):
         options = ["--layout", "aos", "--spad-bytes", 1024, "--stream"]
         tapeflow("grad", WORKED, "--wrt", "A,w", *options, "-o", "f.c")

@@ -74,3 +74,12 @@ func.func @extent(%x: memref<?xf64> {tapeflow.name = "x", tapeflow.extents = ["n
 }
 // CHECK: error: the extent 'n' of 'x' is no parameter
 
+
+// -----
+
+func.func @requested(%x: f64) -> f64 {
+  func.return %x : f64
+}
+ad.vjp @requested_grad of @requested (active) -> (active) loc("f.c":9:1)
+// CHECK: f.c:9:1: error: ad.vjp of 'requested' is still a request, which has no C
+// CHECK-NEXT: help: run ad-differentiate first, or print one function with tapeflow-c{function=...}

@@ -210,3 +210,25 @@ func.func @unchanged(%n: index, %x: memref<?xf64>, %a: f64) -> f64 {
 // CHECK-NEXT:      memref.store %a, %x[%i] : memref<?xf64>
 // CHECK-NEXT:    }
 // CHECK-NEXT:    func.return %a : f64
+
+// -----
+
+// A derivative is no kernel: what it remembers is left alone, and the kernel beside it is prepared.
+
+func.func @with_derivative(%a: f64) -> f64 {
+  %x = memref.alloca() : memref<f64>
+  memref.store %a, %x[] : memref<f64>
+  %b = memref.load %x[] : memref<f64>
+  func.return %b : f64
+}
+
+func.func @derivative(%a: f64) attributes {tapeflow.gradient_of = "with_derivative"} {
+  %tape = tape.create : !tape.tape<f64>
+  tape.push %a onto %tape : !tape.tape<f64>
+  func.return
+}
+
+// CHECK-LABEL: func.func @with_derivative
+// CHECK-NEXT:    func.return %a : f64
+// CHECK-LABEL: func.func @derivative
+// CHECK-NEXT:    %tape = tape.create : !tape.tape<f64>
