@@ -8,7 +8,7 @@ TEST_READY := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint pyright lit pytest format bench clean system-packages
+.PHONY: help venv demo test lint pyright lit pytest format fuzz bench clean system-packages
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,10 @@ pytest: $(TEST_READY) ## unit, property and end-to-end tests
 format: $(TEST_READY) ## rewrite the sources in the house's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+SECONDS ?= 60
+fuzz: $(TEST_READY) ## random programs for SECONDS (60); the smallest failing one goes to out/fuzz
+	$(BIN)/python -W ignore tools/fuzz.py --seconds $(SECONDS)
 
 bench: $(TEST_READY) ## the tables and figures of docs and README (out/)
 	$(BIN)/python -m bench.table
