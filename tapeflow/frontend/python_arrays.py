@@ -244,7 +244,7 @@ class Arrays:
         part = self.elements(value)
         self._check_fits(part, view)
         if any(_overlap(view, read, self.build.never_negative) for read in part.reads):
-            part = self.elements(self.materialize(part))
+            part = self.elements(self._copied(part, view))
         self.each(view.lengths, lambda indices: self.store(view, self._aligned(part, view.lengths, indices), indices))
 
     def _check_fits(self, part: Elements, view: View) -> None:
@@ -261,7 +261,20 @@ class Arrays:
     def materialize(self, value: ArrayValue) -> View:
         """A new local array with the elements of `value`."""
         part = self.elements(value)
-        view = self.fresh(part.type, part.lengths)
+        return self._filled(self.fresh(part.type, part.lengths), part)
+
+    def _copied(self, part: Elements, target: View) -> View:
+        """The elements of `part`, which go to `target`, in memory of their own."""
+        extents = [
+            extent for extent, axis in zip(target.array.extents, target.axes, strict=True) if isinstance(axis, Span)
+        ]
+        # There is room for any slice of that array: how long this one is may only be known here, its extents are known
+        # on entry.
+        room = extents[len(extents) - len(part.lengths) :]
+        memory = self.fresh(part.type, room).array.memory
+        return self._filled(whole(Array("", memory, part.type, part.lengths)), part)
+
+    def _filled(self, view: View, part: Elements) -> View:
         self.each(part.lengths, lambda indices: self.store(view, part.element(indices), indices))
         return view
 
