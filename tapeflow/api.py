@@ -30,6 +30,7 @@ from tapeflow.arguments import (
     shares_memory,
 )
 from tapeflow.backend.native import NativeFunction
+from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
@@ -188,7 +189,15 @@ class Gradient:
 
         Raises:
             ArgumentError: as calling the gradient does.
+            TapeflowError: the kernel, which is MLIR then, has several results.
         """
+        results = len(self.kernel.function.function_type.outputs)
+        if results > 1:
+            raise TapeflowError(
+                f"{self.kernel.name} has {results} results: only kernels with one can be called",
+                location=self.kernel.function.location,
+                hint="return one and write the others into arrays, or call the generated C",
+            )
         written = [parameter.name in self.compiled.written for parameter in self.parameters]
         bound = bind(self.parameters, written, arguments, self.kernel.name)
         cotangents = self._check_seeds(seeds, bound)

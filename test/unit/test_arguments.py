@@ -148,3 +148,10 @@ def test_a_kernel_without_numbers_to_differentiate_says_what_to_return(tmp_path)
     count = tapeflow.gradient(tapeflow.load(tmp_path / "count.c"), wrt=["x"])
     with pytest.raises(ArgumentError, match="help: return a floating-point number, or write an array of them"):
         count(1.0)
+
+
+def test_a_kernel_of_several_results_is_refused_when_called(tmp_path):
+    (tmp_path / "two.mlir").write_text("func.func @two(%x: f64) -> (f64, f64) { func.return %x, %x : f64, f64 }\n")
+    two = tapeflow.gradient(tapeflow.load(tmp_path / "two.mlir"), wrt=["x"])
+    with pytest.raises(tapeflow.TapeflowError, match="two has 2 results: only kernels with one can be called"):
+        two(1.0)
