@@ -1,7 +1,7 @@
 """Formulas: integer polynomials in the parameters of a function, for counting how often things happen.
 
 `n*m`, `n*(n - 1)/2`, `max(n - 2, 0)*steps`. A formula is a polynomial with rational coefficients over atoms: variables,
-`max(f, 0)` and rounded-up quotients of formulas. Equal formulas are equal objects and print alike.
+`max(f, 0)` and rounded quotients of formulas. Equal formulas are equal objects and print alike.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ class Positive:
 
 @dataclass(frozen=True)
 class Quotient:
-    """dividend / divisor, rounded up; the divisor is positive."""
+    """dividend / divisor, rounded up or down; the divisor is positive."""
 
     dividend: Formula
     divisor: Formula
+    up: bool = True
 
     @property
     def nonnegative(self) -> bool:
@@ -60,7 +61,8 @@ class Quotient:
         return is_nonnegative(self.dividend)
 
     def __str__(self) -> str:
-        return f"ceil({_within_product(self.dividend)}/{_within_product(self.divisor)})"
+        rounded = "ceil" if self.up else "floor"
+        return f"{rounded}({_within_product(self.dividend)}/{_within_product(self.divisor)})"
 
 
 Atom = Variable | Positive | Quotient
@@ -181,8 +183,9 @@ def _evaluate(atom: Atom, values: Mapping[str, int]) -> int:
             return values[name]
         case Positive(formula):
             return max(formula.evaluate(values), 0)
-        case Quotient(dividend, divisor):
-            return -(-dividend.evaluate(values) // divisor.evaluate(values))
+        case Quotient(dividend, divisor, up):
+            above, below = dividend.evaluate(values), divisor.evaluate(values)
+            return -(-above // below) if up else above // below
 
 
 # What is known without knowing the parameters
@@ -212,14 +215,14 @@ def positive(formula: Formula, given: Sequence[Formula] = ()) -> Formula:
     return formula if is_nonnegative(formula, given) else Formula.of(Positive(formula))
 
 
-def quotient(dividend: Formula, divisor: Formula) -> Formula:
-    """The rounded-up quotient, simplified where the numbers are known; the divisor is positive."""
+def quotient(dividend: Formula, divisor: Formula, *, up: bool = True) -> Formula:
+    """The rounded quotient, simplified where the numbers are known; the divisor is positive."""
     above, below = dividend.constant, divisor.constant
     if below == 1:
         return dividend
     if above is not None and below is not None:
-        return Formula.of(-(-above // below))
-    return Formula.of(Quotient(dividend, divisor))
+        return Formula.of(-(-above // below) if up else above // below)
+    return Formula.of(Quotient(dividend, divisor, up))
 
 
 # Substitution, sums and bounds
@@ -246,8 +249,8 @@ def _substitute_in_atom(atom: Atom, variable: Variable, value: Formula) -> Formu
             return value if atom == variable else Formula.of(atom)
         case Positive(formula):
             return positive(substitute(formula, variable, value))
-        case Quotient(dividend, divisor):
-            return quotient(substitute(dividend, variable, value), substitute(divisor, variable, value))
+        case Quotient(dividend, divisor, up):
+            return quotient(substitute(dividend, variable, value), substitute(divisor, variable, value), up=up)
 
 
 def _powers_below(count: Formula, power: int) -> Formula:
@@ -314,9 +317,9 @@ def _bound_atom(atom: Atom, variable: Variable, low: Formula, high: Formula) -> 
         case Positive(formula):
             inner = upper_bound(formula, variable, low, high)
             return None if inner is None else positive(inner)
-        case Quotient(dividend, divisor):
+        case Quotient(dividend, divisor, up):
             inner = None if variable in divisor.variables else upper_bound(dividend, variable, low, high)
-            return None if inner is None else quotient(inner, divisor)
+            return None if inner is None else quotient(inner, divisor, up=up)
 
 
 # Text

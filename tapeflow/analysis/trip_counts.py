@@ -233,7 +233,21 @@ def _smaller(left: Formula, right: Formula) -> Formula:
     return left - positive(left - right)
 
 
-_ARITHMETIC: Mapping[type[Operation], Callable[..., Formula]] = {
+def _divided(left: Formula, right: Formula) -> Formula | None:
+    """Integer division: what is not negative is rounded down."""
+    known = (right.constant or 0) > 0 and is_nonnegative(left)
+    return quotient(left, right, up=False) if known else None
+
+
+def _shifted_left(left: Formula, right: Formula) -> Formula | None:
+    return None if right.constant is None else left * 2**right.constant
+
+
+def _shifted_right(left: Formula, right: Formula) -> Formula | None:
+    return None if right.constant is None else _divided(left, Formula.of(2**right.constant))
+
+
+_ARITHMETIC: Mapping[type[Operation], Callable[..., Formula | None]] = {
     arith.IndexCastOp: _same,
     arith.ExtSIOp: _same,
     arith.AddiOp: Formula.__add__,
@@ -241,5 +255,11 @@ _ARITHMETIC: Mapping[type[Operation], Callable[..., Formula]] = {
     arith.MuliOp: Formula.__mul__,
     arith.MaxSIOp: _larger,
     arith.MinSIOp: _smaller,
+    arith.DivSIOp: _divided,
+    arith.DivUIOp: _divided,
+    arith.FloorDivSIOp: _divided,
+    arith.ShLIOp: _shifted_left,
+    arith.ShRSIOp: _shifted_right,
+    arith.ShRUIOp: _shifted_right,
 }
 """Integer arithmetic that formulas can say. Overflow is undefined in the source, so formulas do not know it."""

@@ -118,20 +118,29 @@ def _negated(op: Operation) -> FloatAttr | None:
     return FloatAttr(-constant.value.data, constant.type) if isinstance(constant, FloatAttr) else None
 
 
+def _cancelled(op: Operation) -> SSAValue | None:
+    """`b` for `a - (a - b)`, as a descending subscript of a descending loop is."""
+    left, right = op.operands
+    if isinstance(right, OpResult) and isinstance(right.op, arith.SubiOp) and right.op.lhs is left:
+        return right.op.rhs
+    return None
+
+
 _FOLDS: Mapping[type[Operation], Callable[[Operation], SSAValue | IntegerAttr | FloatAttr | None]] = {
     arith.IndexCastOp: lambda op: _integer(op) or _cast_of_cast(op),
     arith.ExtSIOp: _integer,
     arith.TruncIOp: _cast_of_cast,
     arith.SIToFPOp: _float,
     arith.NegfOp: _negated,
+    arith.SubiOp: _cancelled,
 }
 """What a conversion or sign is equal to without it; None if to nothing simpler."""
 
 
 def _folded(op: Operation) -> SSAValue | IntegerAttr | FloatAttr | None:
     fold = _FOLDS.get(type(op))
-    if fold is not None:
-        return fold(op)
+    if fold is not None and (simpler := fold(op)) is not None:
+        return simpler
     if isinstance(op, HasFolderInterface) and len(op.results) == 1 and not isinstance(op, arith.ConstantOp):
         result = op.results[0].type
         if isinstance(result, IntegerType | IndexType) and (values := op.fold()):

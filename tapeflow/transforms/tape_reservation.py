@@ -93,8 +93,9 @@ class TapeReservation:
                 return self._variable(self._counts.sources[atom])
             case Positive(formula):
                 return self._build.value(arith.MaxSIOp(self._value(formula), self._constants.index(0)))
-            case Quotient(dividend, divisor):
-                below, above = self._value(divisor), self._value(dividend + divisor - 1)
+            case Quotient(dividend, divisor, up):
+                # Division rounds towards 0; a negative count is clamped, whichever way it was rounded.
+                below, above = self._value(divisor), self._value(dividend + divisor - 1 if up else dividend)
                 if divisor.constant is None:
                     # A loop that does not run may have any step.
                     below = self._build.value(arith.MaxSIOp(below, self._constants.index(1)))

@@ -14,6 +14,7 @@ import numpy as np
 from parsing import context, parse
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
@@ -28,7 +29,7 @@ from tapeflow.transforms.tape_plan import TapePlanPass
 STOCK = (CanonicalizePass, CommonSubexpressionElimination, LoopInvariantCodeMotionPass, DeadCodeElimination)
 
 
-def apply(module: ModuleOp, *passes: type) -> ModuleOp:
+def apply(module: ModuleOp, *passes: Callable[[], ModulePass]) -> ModuleOp:
     """A copy of `module` after `passes`, verified."""
     module = module.clone()
     for each in passes:
@@ -38,9 +39,11 @@ def apply(module: ModuleOp, *passes: type) -> ModuleOp:
 
 
 DIFFERENTIATE = (AdPreparePass, AdDifferentiatePass)
-PIPELINES: dict[str, tuple[type, ...]] = {
+PIPELINES: dict[str, tuple[Callable[[], ModulePass], ...]] = {
     "differentiate": (),
     "plan": (TapePlanPass,),
+    "cheap plan": (lambda: TapePlanPass(recompute="cheap"),),
+    "plan twice": (TapePlanPass, TapePlanPass),
     "stock": STOCK,
     "plan, stock": (TapePlanPass, *STOCK),
     "stock, plan": (*STOCK, TapePlanPass),
@@ -185,7 +188,7 @@ def check(
     return gradients["plan"]
 
 
-def tapes(text: str, *passes: type) -> dict[str, str]:
+def tapes(text: str, *passes: Callable[[], ModulePass]) -> dict[str, str]:
     """The tapes of `@f_grad` and the types that they hold, by name, after preparing, differentiating and `passes`."""
     module = apply(parse(text), *DIFFERENTIATE, *passes)
     creates = (op for op in module.walk() if isinstance(op, tape.CreateOp))

@@ -49,6 +49,7 @@ def number(value: int) -> Formula:
         (positive(N - 2) * positive(M - 2) * positive(T), "max(n - 2, 0)*max(m - 2, 0)*max(steps, 0)"),
         (quotient(N - 1, number(2)), "ceil((n - 1)/2)"),
         (quotient(N, number(3)) * M, "ceil(n/3)*m"),
+        (quotient(N, number(2), up=False), "floor(n/2)"),
         (N * M + N, "n*(m + 1)"),
     ],
 )
@@ -65,6 +66,7 @@ def test_evaluation():
     formula = positive(T - 2) * N + quotient(N, number(2))
     assert formula.evaluate({"n": 5, "steps": 4}) == 2 * 5 + 3
     assert formula.evaluate({"n": 5, "steps": -4}) == 3
+    assert quotient(N, number(2), up=False).evaluate({"n": 5}) == 2
     with pytest.raises(KeyError, match="steps"):
         formula.evaluate({"n": 5})
 
@@ -73,6 +75,7 @@ def test_numbers_are_folded():
     assert positive(number(-1)).constant == 0
     assert positive(N) == N
     assert quotient(number(7), number(2)).constant == 4
+    assert quotient(number(7), number(2), up=False).constant == 3
     assert quotient(N, number(1)) == N
     assert (N - N + 4).constant == 4
     assert N.constant is None

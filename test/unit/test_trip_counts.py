@@ -69,6 +69,18 @@ STORE = "memref.store %v, %A[%c0, %c0] : memref<?x?xf64>"
                 scf.for %i = %c0 to %rows step %c1 {{ {STORE} }}""",
             ["extent(A, 0)"],
         ),
+        (
+            f"""%half = arith.divsi %N, %c2 : index
+                %quarter = arith.shrsi %N, %c2 : index
+                scf.for %i = %quarter to %half step %c1 {{ {STORE} }}""",
+            ["max(floor(n/2) - floor(n/4), 0)"],
+        ),
+        # What may be negative, and so may be rounded either way, is no formula.
+        (
+            f"""%half = arith.divsi %steps, %c2 : index
+                scf.for %i = %c0 to %half step %c1 {{ {STORE} }}""",
+            ["None"],
+        ),
         # Read from memory, or carried round a loop: nothing is said.
         (
             f"""%to = memref.load %k[%c0] : memref<?xindex>
