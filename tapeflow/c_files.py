@@ -44,7 +44,7 @@ def gradient_files(gradient: Gradient, source: Path, *, single_file: bool = Fals
         files = {source: text, header: gradient.header, runtime: runtime_header()}
     kernel = gradient.kernel.path
     for path in files:
-        if path.exists() and path.samefile(kernel):
+        if path.exists() and kernel.exists() and path.samefile(kernel):
             raise TapeflowError(f"{path} is the kernel itself and would be lost", hint=_NAME_ANOTHER)
     return files
 
