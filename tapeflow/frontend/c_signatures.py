@@ -161,12 +161,11 @@ def _extent(declaration: Node, size: int | Node | None, depth: int) -> str:
     named = variable(size)
     if named is not None and named.kind == "PARM_DECL":
         return named.spelling
-    if depth == 0:
-        # The outermost extent takes no part in addressing: C does not look at it either.
-        return UNKNOWN
+    # Taken as unknown, an outermost extent could not be checked against the array that is passed.
+    unchecked = f", or leave it out ('{declaration.spelling}[]') if no length is to be checked" if depth == 0 else ""
     raise size.error(
         f"this extent of '{declaration.spelling}' is an expression, which is not supported",
-        "add a parameter for it, before the array, and use its name here",
+        f"add a parameter for it, before the array, and use its name here{unchecked}",
     )
 
 

@@ -1,9 +1,9 @@
 // RUN: tapeflow-opt %s | filecheck %s
 
 // Extents that are constants are in the type; parameters' names are in tapeflow.extents; an outermost extent that is
-// neither is left open.
+// left out is open.
 #define N 3
-void shapes(int n, double A[n][N], const float *w, int (*k)[2], double x[n + 1], _Bool b[]) {}
+void shapes(int n, double A[n][N], const float *w, int (*k)[2], double x[], _Bool b[]) {}
 // CHECK-LABEL: func.func @shapes(
 // CHECK-SAME:    %A: memref<?x3xf64> {tapeflow.name = "A", tapeflow.extents = ["n", "3"]},
 // CHECK-SAME:    %w: memref<?xf32> {tapeflow.name = "w", tapeflow.extents = [""], tapeflow.const},

@@ -761,6 +761,12 @@ REST = [
         "this extent of 'A' is an expression, which is not supported",
     ),
     Refused(
+        "outer_extent_expr",
+        "double f(int n, const double x[n + 1]) { return x[n]; }",
+        "1:32",
+        "this extent of 'x' is an expression, which is not supported",
+    ),
+    Refused(
         "char",
         "double f(char c) { return c; }",
         "1:15",
