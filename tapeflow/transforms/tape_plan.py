@@ -94,6 +94,8 @@ def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operatio
 def plan(function: func.FuncOp, *, cheap_only: bool) -> None:
     """Take off the tapes of `function` what can be had again, and what another tape remembers."""
     taped = _taped_values(function)
+    if not taped:
+        return
     # A branch can be repeated once nothing in it is taped, so what comes out of it may take another round.
     while taped and _have_again(function, taped, repeatable(function, cheap_only=cheap_only)):
         taped = _taped_values(function)
