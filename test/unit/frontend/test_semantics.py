@@ -313,7 +313,7 @@ ARRAYS = [
          "#include <string.h>\ndouble f(void) { float t[2][2]; memset(t, 0, sizeof(t)); t[1][0] = 2; "
          "return t[0][0] + t[1][0]; }"),
     case("memcpy",
-         "#include <string.h>\nvoid f(int n, int m, double x[n * m], const double *y) { "
+         "#include <string.h>\nvoid f(int n, int m, double *x, const double *y) { "
          "memcpy(x, y, sizeof(double) * n * m); }",
          (2, 2, reals(4), reals(4, seed=1))),
     case("memcpy_rows",
