@@ -45,6 +45,7 @@ CASES: Mapping[str, Case] = {
         Case("constant_bounds", ("A", "x"), lambda r, n: [_normal(r, 4, 5), _normal(r, 5)], (0,)),
         Case("two_regions", ("x", "y"), lambda r, n: [n, n + 1, n + 2, _normal(r, n), _normal(r, n + 2)]),
         Case("triangular", ("x",), lambda r, n: [n, 0.5 * _normal(r, n)]),
+        Case("carried_triangle", ("s",), lambda r, n: [n, 0.3], (0, 1, 2, 7)),
         Case("descending", ("x",), lambda r, n: [n, min(n, 2), _normal(r, n)]),
         Case("in_place", ("x",), lambda r, n: [n, 5, _normal(r, n)]),
         Case("outputs", ("a", "x"), lambda r, n: [n, 0.7, _normal(r, n), _normal(r, n), _normal(r, n)]),
