@@ -12,6 +12,6 @@ config.suffixes = [".mlir", ".c", ".test"]
 config.excludes = ["Inputs"]
 # The tools come from the environment that runs lit, whether or not it is activated.
 config.environment["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
-for name in ("CC", "HOME", "XDG_CACHE_HOME", "TAPEFLOW_CACHE"):
+for name in ("CC", "HOME", "PYTHONPATH", "XDG_CACHE_HOME", "TAPEFLOW_CACHE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
