@@ -4,8 +4,9 @@ A partial is an expression over the operands `X`, `Y`, `Z`, the result `R` and c
 result's adjoint by it, forward mode the operand's tangent; what must be known for that, and so be taped, is read off
 the expression. Operands that carry no derivative (integers, conditions) have None.
 
-Where a function has no derivative the rows follow JAX: one half each at a tie of `max` and `min`, 0 at `abs(0)`, 0 for
-steps such as `floor`, 0 for the exponent of `pow(0, y)`. The notes of a row say so.
+Where a function has no derivative the rows follow JAX: one half each at a tie of `max` and `min`, 1 at `abs(0)`, 0 for
+steps such as `floor`, 0 for the exponent of `pow(0, y)`. The notes of a row say so, and where they do not: `pow(x, 0)`
+is the constant 1, so its derivative is 0 at x = 0 too, where JAX gives not a number.
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ def _row(formula: str, *partials: Term | None, note: str = "") -> Row:
 
 X, Y, Z, R = Operand(0), Operand(1), Operand(2), Result()
 
-_SIGN = apply("select", apply("gt", X, 0.0), 1.0, apply("select", apply("lt", X, 0.0), -1.0, 0.0))
+_SIGN = apply("select", apply("ge", X, 0.0), 1.0, -1.0)
 _POWER_MINUS_ONE = apply("select", apply("eq", Y, 0.0), 0.0, Y * apply("pow", X, Y - 1.0))
 _INTEGER_POWER = apply("float", Y)
 
@@ -236,6 +237,7 @@ def _chosen(comparison: str) -> tuple[Expression, Expression]:
 
 
 _TIE = "a tie gives one half each (JAX)"
+_TIE_NUM = "a tie gives one half each (JAX's maximum; its fmax gives 0 and 1)"
 
 RULES: Mapping[type[Operation], Row] = {
     # arithmetic
@@ -248,11 +250,13 @@ RULES: Mapping[type[Operation], Row] = {
     # choices
     arith.SelectOp: _row("x ? y : z", None, apply("select", X, 1.0, 0.0), apply("select", X, 0.0, 1.0)),
     arith.MaximumfOp: _row("max(x, y)", *_chosen("ge"), note=_TIE),
-    arith.MaxnumfOp: _row("fmax(x, y)", *_chosen("ge"), note=_TIE),
+    arith.MaxnumfOp: _row("fmax(x, y)", *_chosen("ge"), note=_TIE_NUM),
     arith.MinimumfOp: _row("min(x, y)", *_chosen("le"), note=_TIE),
-    arith.MinnumfOp: _row("fmin(x, y)", *_chosen("le"), note=_TIE),
-    math_dialect.AbsFOp: _row("|x|", _SIGN, note="0 at 0 (JAX)"),
-    math_dialect.CopySignOp: _row("|x| sign(y)", _SIGN * apply("copysign", 1.0, Y), 0, note="0 at x = 0"),
+    arith.MinnumfOp: _row("fmin(x, y)", *_chosen("le"), note=_TIE_NUM),
+    math_dialect.AbsFOp: _row("|x|", _SIGN, note="1 at 0 (JAX)"),
+    math_dialect.CopySignOp: _row(
+        "|x| sign(y)", _SIGN * apply("copysign", 1.0, Y), 0, note="that of +0 at x = 0 (JAX)"
+    ),
     # conversions between widths: the adjoint is converted back
     arith.ExtFOp: _row("x", 1),
     arith.TruncFOp: _row("x", 1),
@@ -264,7 +268,7 @@ RULES: Mapping[type[Operation], Row] = {
         "pow(x, y)",
         _POWER_MINUS_ONE,
         R * apply("log", apply("select", apply("eq", X, 0.0), 1.0, X)),
-        note="0 to x at y = 0, 0 to y at x = 0 (JAX); to y not a number for x < 0",
+        note="0 to x at y = 0 (JAX: not a number if x = 0 too), 0 to y at x = 0 < y (JAX); to y not a number for x < 0",
     ),
     math_dialect.FPowIOp: _row(
         "pow(x, int y)",

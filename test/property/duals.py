@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[float], tuple[float, float]]] = {
     "exp": lambda a: (math.exp(a), math.exp(a)),
     "sqrt": lambda a: (math.sqrt(a), 0.5 / math.sqrt(a)),
     "log": lambda a: (math.log(a), 1.0 / a),
-    "fabs": lambda a: (abs(a), math.copysign(1.0, a) if a else 0.0),
+    "fabs": lambda a: (abs(a), 1.0 if a >= 0 else -1.0),
 }
 
 
