@@ -31,6 +31,7 @@ from tapeflow.arguments import (
 )
 from tapeflow.backend.native import NativeFunction
 from tapeflow.errors import TapeflowError
+from tapeflow.explanation import Explanation, explain
 from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
@@ -137,6 +138,10 @@ class Gradient:
         """What is remembered between the sweeps: fields, their places in the source, bytes, counts as formulas."""
         uses = None if self._native is None else self._native.tape_bytes
         return tape_report(self.compiled.recording, self.compiled.final, uses)
+
+    def explain(self) -> Explanation:
+        """Why each array and loop is active and what it tapes, in the terms of the source; `str()` is a page."""
+        return explain(self.compiled)
 
     def __call__(
         self,

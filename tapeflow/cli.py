@@ -75,6 +75,12 @@ def grad(
     emit_stage: Annotated[
         str | None, typer.Option(help=f"Print the IR after a stage instead of writing C: {', '.join(STAGES)}.")
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say why each array and loop is active, and what is taped, instead of writing C."
+        ),
+    ] = False,
     layout: Layout = "soa",
     spad_bytes: SpadBytes = 0,
     buffers: Buffers = 2,
@@ -90,6 +96,8 @@ def grad(
         tapeflow grad kernel.c --function f --wrt A,w --layout aos --spad-bytes 1024 --stream --single-file
 
         tapeflow grad kernel.c --function f --wrt A --emit-stage regions
+
+        tapeflow grad kernel.c --function f --wrt A --explain
 
     The result builds with `cc -std=c99 -c logsum_grad.c` and links with `-lm`.
     """
@@ -108,6 +116,13 @@ def grad(
             sys.stdout.write(text)
         else:
             write_together({output: text})
+        return
+    if explain:
+        explanation = made.explain()
+        if as_json:
+            print_json(explanation.as_dict())
+        else:
+            print(explanation)
         return
     files = gradient_files(made, output or Path(f"{made.name}.c"), single_file=single_file)
     write_together(files)

@@ -18,6 +18,7 @@ from tapeflow.analysis.trip_counts import Count, TripCounts
 from tapeflow.dialects import spad, stream, tape
 from tapeflow.dialects.record import field_bytes
 from tapeflow.errors import source_position
+from tapeflow.text_table import aligned
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class TapeReport:
     def __str__(self) -> str:
         if not self.regions:
             return f"{self.function} has no tape: all that the reverse sweep needs is had again"
-        return "\n".join((f"tape of {self.function} ({self.layout})", *_table(list(self._rows()))))
+        return "\n".join((f"tape of {self.function} ({self.layout})", *aligned(list(self._rows()))))
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         called = self.bytes is not None
@@ -104,12 +105,6 @@ class TapeReport:
                 yield region.name if head else "", field.name, field.type, field.source or "-", width, count, *size
         if called:
             yield "total", "", "", "", "", "", f"{self.bytes:,}"
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def tape_report(recording: func.FuncOp, final: func.FuncOp, uses: Mapping[str, int] | None = None) -> TapeReport:
@@ -145,13 +140,13 @@ def _tiles(function: func.FuncOp) -> Iterator[tuple[str, int]]:
         else:
             continue
         if isinstance(buffer.type, spad.BufferType):
-            yield _name(home), buffer.type.records.data
+            yield region_name(home), buffer.type.records.data
 
 
 def _region(
     create: tape.CreateOp, counts: TripCounts, tiles: Mapping[str, int], uses: Mapping[str, int] | None
 ) -> RegionReport:
-    name = _name(create.tape)
+    name = region_name(create.tape)
     writer = next(u.operation for u in create.tape.uses if isinstance(u.operation, tape.PushOp | tape.RecordOp))
     values = (writer.value,) if isinstance(writer, tape.PushOp) else tuple(writer.values)
     if isinstance(create.tape.type, tape.RegionType):
@@ -178,7 +173,7 @@ def _is_exact(count: Count | None) -> bool:
     return count is not None and count.exact
 
 
-def _name(handle: SSAValue) -> str:
+def region_name(handle: SSAValue) -> str:
     """What a handle's region is called: `j` for `tape_j`."""
     return (source_name(handle) or "region").removeprefix("tape_").removeprefix("fifo_")
 

@@ -1,0 +1,112 @@
+"""`--explain`: why each array and loop is active, and what is taped, in the terms of the source."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tapeflow
+from tapeflow.explanation import Explanation
+
+SOURCE = """\
+double population(int n, int years, double r, const double w[n], double x[n])
+{
+  for (int t = 0; t < years; t++)
+    for (int i = 0; i < n; i++)
+      x[i] = r * x[i] * (1 - x[i]);
+  double total = 0, wt = 0;
+  double copy[n];
+  for (int i = 0; i < n; i++)
+    wt += w[i];
+  for (int i = 0; i < n; i++) {
+    copy[i] = x[i] * wt;
+    if (x[i] > 0.5)
+      total += copy[i] * copy[i] * x[i];
+  }
+  return total;
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "population.c"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def explanation(source: Path) -> Explanation:
+    return tapeflow.gradient(tapeflow.load(source), wrt=["r", "x"]).explain()
+
+
+def test_arrays_and_scalars(explanation: Explanation):
+    found = {it.name: (it.kind, it.active, [stop.name for stop in it.why], it.why_not) for it in explanation.arrays}
+    assert found == {
+        "r": ("argument", True, ["r", "x"], ""),
+        "w": ("argument", False, [], "it depends on no active argument"),
+        "x": ("argument", True, ["x"], ""),
+        "copy": ("local", True, ["x", "copy", "total", "return"], ""),
+    }
+
+
+def test_places_are_those_of_the_source(explanation: Explanation):
+    (copy,) = (it for it in explanation.arrays if it.name == "copy")
+    assert copy.source is not None and copy.source.endswith("population.c:7:10")
+    lines = [int(stop.source.rsplit(":", 2)[1]) for stop in copy.why if stop.source]
+    assert lines == [1, 11, 13, 15]
+
+
+def test_loops(explanation: Explanation):
+    found = [(it.name, it.depth, it.active, it.active_inside) for it in explanation.loops]
+    assert found == [
+        ("t", 0, (), True),
+        ("i", 1, ("x",), True),
+        ("i", 0, (), False),
+        ("i", 0, ("copy", "total"), True),
+    ]
+
+
+def test_each_loop_lists_what_it_tapes(explanation: Explanation):
+    taped = [bool(it.regions) for it in explanation.loops]
+    assert taped == [False, True, False, True]
+    assert explanation.outside == ()
+    (region,) = explanation.loops[1].regions
+    assert region.records == "n*max(years, 0)"
+
+
+def test_a_function_inlined_twice_keeps_its_loops_apart(tmp_path: Path):
+    source = tmp_path / "twice.c"
+    source.write_text(
+        "#include <math.h>\n"
+        "static double norm(int n, const double x[n]) {\n"
+        "  double s = 0;\n"
+        "  for (int i = 0; i < n; i++) s = sin(s + x[i]);\n"
+        "  return s;\n"
+        "}\n"
+        "double f(int n, int m, const double x[n], const double y[m]) { return norm(n, x) * norm(m, y); }\n"
+    )
+    loops = tapeflow.gradient(tapeflow.load(source, "f"), wrt=["x", "y"]).explain().loops
+    assert [(loop.name, [region.records for region in loop.regions]) for loop in loops] == [("i", ["n"]), ("i", ["m"])]
+
+
+def test_command_line(source: Path):
+    command = [Path(sys.executable).with_name("tapeflow"), "grad", "population.c", "--wrt", "x", "--explain"]
+    page = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=True).stdout
+    assert "copy: memref<?xf64>  population.c:7:10  yes     x -> copy (11:5) -> total (13:7) -> return (15:3)" in page
+    assert "nothing in it is active: it is not mirrored" in page
+    assert not list(source.parent.glob("*_grad.c"))
+    printed = subprocess.run([*command, "--json"], cwd=source.parent, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed)["arrays"][0] == {
+        "name": "r",
+        "kind": "argument",
+        "type": "float64",
+        "source": "population.c:1:44",
+        "active": False,
+        "why": [],
+        "why_not": "it depends on no active argument",
+    }
