@@ -11,9 +11,10 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, SSAValue
 
 from tapeflow.frontend import c_effects
+from tapeflow.frontend.c_bindings import Array, Place
 from tapeflow.frontend.c_builder import INDEX, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
-from tapeflow.frontend.c_expressions import Array, Expressions, Place
+from tapeflow.frontend.c_expressions import Expressions
 from tapeflow.frontend.c_refusals import unsupported_type
 from tapeflow.frontend.c_signatures import array_levels, match_sizes
 from tapeflow.frontend.c_types import ArrayType, Number, Scalar, scalar_of

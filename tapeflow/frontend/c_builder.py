@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from tapeflow.frontend.c_constants import fold_binary
-from tapeflow.frontend.c_types import BOOL, LONG, UNSIGNED, Number, Scalar, convert_number, wrapped
+from tapeflow.frontend.c_types import BOOL, LONG, Number, Scalar, convert_number, wrapped
 from tapeflow.frontend.clang_tree import Node
 
 INDEX = IndexType()
@@ -227,7 +227,7 @@ class IRBuilder:
 
     def index_cast(self, value: Value, node: Node) -> Operation:
         """The operation, not yet placed, that makes an `index` of an integer value known at run time only."""
-        if value.type in (BOOL, UNSIGNED):
+        if value.type.is_extended_by_zeros:
             # arith.index_cast extends the sign.
             value = self.convert(value, LONG, node)
         return arith.IndexCastOp(self.ssa(value, node), INDEX)

@@ -160,21 +160,40 @@ def _is_cheap_and_safe_itself(part: Node) -> bool:
 
 
 def order_conflict(expression: Node) -> tuple[Node, Node] | None:
-    """A call that may change an array which the same expression uses elsewhere: C leaves open which comes first.
+    """A call or assignment that may change an array which the same expression uses: C leaves open which comes first.
+
+    For variables that are no arrays clang has looked already.
 
     Returns:
-        The call and the array, or None.
+        The call or assignment and the array, or None.
     """
-    calls = [part for part in expression.walk() if part.kind == "CALL_EXPR" and any(written_arguments(part))]
-    for call in calls:
-        # The arguments of the call itself are evaluated before it.
-        inside = {id(part) for part in call.walk()}
-        written = set(written_arguments(call))
-        outside = (part for part in _used_in_value(expression) if id(part) not in inside)
-        for part in outside:
-            if (named := variable(part)) is not None and named in written:
-                return call, named
+    whole = expression.stripped
+    if whole.kind == "CONDITIONAL_OPERATOR" or (
+        whole.kind == "BINARY_OPERATOR" and whole.operator in ("&&", "||", ",")
+    ):
+        # What is left of these comes first.
+        conflicts = (conflict for child in whole.children if (conflict := order_conflict(child)) is not None)
+        return next(conflicts, None)
+    for part in expression.walk():
+        written = _written_inside(part, whole)
+        if not written:
+            continue
+        # What a call or an assignment itself uses is evaluated before it.
+        inside = {id(each) for each in part.walk()}
+        for used in _used_in_value(expression):
+            if id(used) not in inside and (named := variable(used)) is not None and named in written:
+                return part, named
     return None
+
+
+def _written_inside(part: Node, whole: Node) -> frozenset[Node]:
+    """The arrays whose elements `part` of an expression may change, other than `whole` itself by assigning."""
+    if part.kind == "CALL_EXPR":
+        return frozenset(written_arguments(part))
+    if part is whole or not is_assignment(part) or variable(part.children[0]) is not None:
+        return frozenset()
+    changed = root(part.children[0])
+    return frozenset() if changed is None else frozenset({changed})
 
 
 def _used_in_value(expression: Node) -> Iterator[Node]:

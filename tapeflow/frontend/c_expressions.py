@@ -8,71 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from xdsl.dialects import arith, func, math, memref
 from xdsl.ir import SSAValue
 
 from tapeflow.frontend import c_effects
+from tapeflow.frontend.c_assignments import Assignments
+from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Slot
 from tapeflow.frontend.c_builder import COMPARISONS, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
 from tapeflow.frontend.c_math import is_math_function, math_operation
 from tapeflow.frontend.c_refusals import pointer_value, unsupported
 from tapeflow.frontend.c_signatures import Signature
-from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, UNSIGNED, ArrayType, Scalar, common, scalar_of, wrapped
+from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, ArrayType, Scalar, common, scalar_of, wrapped
 from tapeflow.frontend.clang_tree import Node
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
 _INDEX_ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 _CASTS = frozenset({"UNEXPOSED_EXPR", "CSTYLE_CAST_EXPR"})
 _LITERALS = frozenset({"INTEGER_LITERAL", "FLOATING_LITERAL", "CHARACTER_LITERAL", "CXX_UNARY_EXPR"})
-
-
-@dataclass
-class Fixed:
-    """A variable that keeps its value: a parameter or local never assigned again, or a counter inside its loop.
-
-    Attributes:
-        type: the variable's type.
-        value: its value, made from `index` when first needed.
-        index: its value as an `index`, made from `value` when first needed.
-        native: whether `index` is how the value came to be.
-        nonnegative: whether it is known not to be negative.
-    """
-
-    type: Scalar
-    value: Value | None = None
-    index: Index | None = None
-    native: bool = False
-    nonnegative: bool = False
-
-
-@dataclass
-class Slot:
-    """A variable that is assigned: its memory, of rank 0."""
-
-    type: Scalar
-    memory: SSAValue
-
-
-@dataclass
-class Array:
-    """An array: its memory."""
-
-    type: ArrayType
-    memory: SSAValue
-
-
-Binding: TypeAlias = Fixed | Slot | Array
-
-
-@dataclass
-class Place:
-    """An element of an array or a variable in memory, that can be read and written."""
-
-    type: Scalar
-    memory: SSAValue
-    indices: Sequence[SSAValue] = ()
 
 
 @dataclass
@@ -88,6 +42,10 @@ class Expressions:
     signatures: Mapping[Node, Signature]
     bindings: dict[Node, Binding] = field(default_factory=dict[Node, Binding])
     _native_kinds: dict[Node, bool | None] = field(default_factory=dict[Node, "bool | None"], init=False)
+    assignments: Assignments = field(init=False)
+
+    def __post_init__(self):
+        self.assignments = Assignments(self)
 
     # Values.
 
@@ -100,6 +58,8 @@ class Expressions:
         match node.kind:
             case "PAREN_EXPR":
                 return self.value(node.children[0])
+            case _ if c_effects.is_assignment(node):
+                return self.assignments.value(node)
             case kind if kind in _LITERALS:
                 return self._literal(node)
             case kind if kind in _CASTS:
@@ -236,6 +196,9 @@ class Expressions:
 
     def _binary(self, node: Node) -> Value:
         operator = node.operator
+        if operator == ",":
+            self.discard(node.children[0])
+            return self.value(node.children[1])
         if operator in ("&&", "||"):
             return self._logical(node)
         if operator in COMPARISONS:
@@ -270,8 +233,15 @@ class Expressions:
     def _logical(self, node: Node) -> Value:
         """`&&` and `||`: the right operand is evaluated only where the left one does not decide."""
         left, right = self._operands(node)
-        both = node.operator == "&&"
-        first = self._truth(left)
+        return self._and_or(node.operator == "&&", self._truth(left), right, node)
+
+    def also(self, first: Value, condition: Node) -> Value:
+        """Whether `first`, and then `condition`, which is not evaluated otherwise, is true."""
+        self.check_order(condition)
+        self._scalar(condition)
+        return self._and_or(True, first, condition, condition)
+
+    def _and_or(self, both: bool, first: Value, right: Node, node: Node) -> Value:
         if first.number is not None:
             return self._truth(right) if bool(first.number) == both else Value(BOOL, int(not both))
         if c_effects.is_cheap_and_safe(right):
@@ -303,6 +273,37 @@ class Expressions:
             return lambda: [self.build.ssa(self.value_as(chosen, scalar), chosen)]
 
         return Value(scalar, self.build.branch(truth, arm(then), arm(otherwise), [scalar.ir], node)[0])
+
+    def discard(self, node: Node) -> None:
+        """Make what the expression `node` does, where its value is not used."""
+        inner = node.stripped
+        if inner.kind == "BINARY_OPERATOR" and inner.operator == ",":
+            for child in inner.children:
+                self.discard(child)
+        elif c_effects.is_assignment(inner):
+            self.assignments.make(inner)
+        elif inner.kind == "CALL_EXPR":
+            self.call(inner)
+        elif inner.kind == "CSTYLE_CAST_EXPR" and inner.type.kind == "VOID":
+            self.discard(inner.children[-1])
+        elif inner.kind == "CONDITIONAL_OPERATOR" and inner.type.kind == "VOID":
+            self._discarded_choice(inner)
+        elif inner.type.kind == "INVALID":
+            raise unsupported(inner)
+        elif c_effects.has_effects(inner):
+            self.value(inner)
+
+    def _discarded_choice(self, node: Node) -> None:
+        condition, then, otherwise = node.children
+
+        def arm(chosen: Node):
+            def make() -> Sequence[SSAValue]:
+                self.discard(chosen)
+                return []
+
+            return make
+
+        self.build.branch(self._truth(condition), arm(then), arm(otherwise), [], node)
 
     # Memory.
 
@@ -344,7 +345,7 @@ class Expressions:
                 f"the global variable '{inner.spelling}' is not constant, which is not supported",
                 "pass it as a parameter, or declare it 'static const' with a constant value",
             )
-        if inner.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") or c_effects.is_assignment(inner):
+        if inner.kind == "BINARY_OPERATOR" or c_effects.is_assignment(inner):
             return inner.error("arithmetic on a pointer is not supported", "give all subscripts: 'x[i]', 'A[i][j]'")
         return pointer_value(inner) if inner.type.kind == "POINTER" else unsupported(inner)
 
@@ -363,10 +364,10 @@ class Expressions:
             return self.index(node.children[-1])
         if node.kind == "DECL_REF_EXPR" and isinstance(fixed := self._binding(node), Fixed):
             return self._fixed_index(fixed, node)
-        if node.kind == "BINARY_OPERATOR" and node.operator in _INDEX_ARITHMETIC and scalar != UNSIGNED:
+        if node.kind == "BINARY_OPERATOR" and node.operator in _INDEX_ARITHMETIC and not scalar.is_extended_by_zeros:
             left, right = [self.index(child) for child in node.children]
             return self.build.index_binary(node.operator, left, right, scalar.signed, node)
-        if node.kind == "UNARY_OPERATOR" and node.operator == "-" and scalar != UNSIGNED:
+        if node.kind == "UNARY_OPERATOR" and node.operator == "-" and not scalar.is_extended_by_zeros:
             return self.build.index_binary("-", 0, self.index(node.children[0]), scalar.signed, node)
         return self.build.index_of(self.value_as(node, scalar), node)
 
@@ -385,7 +386,7 @@ class Expressions:
             assert fixed.value is not None
             declaration = node.declaration
             assert declaration is not None
-            if fixed.value.number is not None or fixed.type in (BOOL, UNSIGNED):
+            if fixed.value.number is not None or fixed.type.is_extended_by_zeros:
                 # These take more than one operation, which stand where they are used.
                 return self.build.index_of(fixed.value, node)
             cast = self.build.index_cast(fixed.value, declaration)
@@ -415,10 +416,10 @@ class Expressions:
         if node.kind == "PAREN_EXPR" or (node.kind in _CASTS and node.children and self._keeps_index(node)):
             return self._native_kind(node.children[-1])
         if node.kind == "DECL_REF_EXPR" and isinstance(fixed := self._binding(node), Fixed):
-            return fixed.native or (False if fixed.type not in (BOOL, UNSIGNED) else None)
+            return fixed.native or (None if fixed.type.is_extended_by_zeros else False)
         if integer(node) is not None:
             return False
-        if scalar == UNSIGNED:
+        if scalar.is_extended_by_zeros:
             return None
         if node.kind == "BINARY_OPERATOR" and node.operator in _INDEX_ARITHMETIC:
             left, right = [self._native_kind(child) for child in node.children]
@@ -537,9 +538,10 @@ class Expressions:
     def check_order(self, expression: Node) -> None:
         """Refuse a full expression whose value depends on an order of evaluation that C leaves open."""
         if (conflict := c_effects.order_conflict(expression)) is not None:
-            call, array = conflict
-            raise call.error(
-                f"'{call.spelling}' may change '{array.spelling}', which the same expression uses: C leaves open which "
-                "comes first",
-                "make the call a statement of its own",
+            change, array = conflict
+            what = f"'{change.spelling}'" if change.kind == "CALL_EXPR" else "this assignment"
+            raise change.error(
+                f"{what} may change '{array.spelling}', which the same expression uses: C leaves open which comes "
+                "first",
+                f"make the {'call' if change.kind == 'CALL_EXPR' else 'assignment'} a statement of its own",
             )

@@ -9,9 +9,11 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAtt
 from xdsl.ir import Attribute, SSAValue
 
 from tapeflow.frontend.c_arrays import declare_array, is_constant_table
+from tapeflow.frontend.c_bindings import Array, Fixed, Slot
 from tapeflow.frontend.c_builder import IRBuilder, Value, suggest_name
 from tapeflow.frontend.c_effects import body, changes, variable
-from tapeflow.frontend.c_expressions import Array, Expressions, Fixed
+from tapeflow.frontend.c_expressions import Expressions
+from tapeflow.frontend.c_flow import Exit, all_complete, exits_of
 from tapeflow.frontend.c_loops import counters, counters_used_after
 from tapeflow.frontend.c_signatures import Parameter, Signature, is_array, returned
 from tapeflow.frontend.c_statements import Statements
@@ -35,18 +37,14 @@ def import_function(function: Node, signatures: Mapping[Node, Signature]) -> fun
     build = IRBuilder(entry)
     statements_of = body(function)
     private = counters(statements_of) - counters_used_after(statements_of)
-    changed = frozenset(change.variable for change in changes(statements_of)) - private
+    changed = {change.variable for change in changes(statements_of)} - private
     expressions = Expressions(build, signatures)
-    statements = Statements(build, expressions, changed, private)
+    statements = Statements(build, expressions, changed, set(private))
     for parameter, argument in zip(signature.parameters, entry.args, strict=True):
         _bind(parameter, argument, statements)
     for table in _constant_tables(statements_of):
         expressions.bindings[table] = declare_array(table, expressions)
-    end = returned(function)
-    for statement in statements_of.children:
-        if statement is not end:
-            statements.statement(statement)
-    build.add(func.ReturnOp(*_returned_values(function, end, signature, expressions)), end or function)
+    _define(function, signature, statements)
     return op
 
 
@@ -76,10 +74,15 @@ def _attributes(parameter: Parameter) -> DictionaryAttr:
 
 
 def _result_attributes(function: Node) -> DictionaryAttr:
-    """The name of what is returned: a variable's, or `return`."""
-    end = returned(function)
-    named = variable(end.children[0]) if end is not None and end.children else None
-    return DictionaryAttr({"tapeflow.name": StringAttr("return" if named is None else named.spelling)})
+    return DictionaryAttr({"tapeflow.name": StringAttr(_result_name(function))})
+
+
+def _result_name(function: Node) -> str:
+    """The name of what is returned: a variable's, if it is the same everywhere, or `return`."""
+    values = [node.children[0] for node in body(function).walk() if node.kind == "RETURN_STMT" and node.children]
+    named = {variable(value) for value in values}
+    (only,) = named if len(named) == 1 else (None,)
+    return "return" if only is None else only.spelling
 
 
 def _bind(parameter: Parameter, argument: SSAValue, statements: Statements) -> None:
@@ -101,9 +104,37 @@ def _constant_tables(statements_of: Node) -> list[Node]:
     return [named for named in used if named.is_global and is_array(named.type) and is_constant_table(named)]
 
 
+def _define(function: Node, signature: Signature, statements: Statements) -> None:
+    """Make the IR of the function's statements, the `func.return` at its end included."""
+    build, parts = statements.build, body(function).children
+    end = returned(function)
+    if Exit.RETURN not in exits_of(parts if end is None else parts[:-1]):
+        statements.run(parts if end is None else parts[:-1])
+        values = _returned_values(function, end, signature, statements.expressions)
+        build.add(func.ReturnOp(*values), end or function)
+        return
+    if signature.result is not None:
+        if all_complete(parts):
+            raise function.error(
+                f"'{function.spelling}' may end without a 'return'", "end the function with 'return e;'"
+            )
+        memory = memref.AllocaOp.get(signature.result.ir, shape=[])
+        name = _result_name(function)
+        statements.result = Slot(signature.result, build.compute(memory, function, name))
+    with statements.jumps.inside({Exit.RETURN}, function, "running"):
+        statements.run(parts)
+    results: list[SSAValue] = []
+    if statements.result is not None:
+        results.append(build.compute(memref.LoadOp.get(statements.result.memory, []), function))
+    build.add(func.ReturnOp(*results), end or function)
+
+
 def _returned_values(
     function: Node, end: Node | None, signature: Signature, expressions: Expressions
 ) -> list[SSAValue]:
+    """The values of the `return` at the end of a function that has no other."""
+    if end is not None and end.children and signature.result is None:
+        expressions.discard(end.children[0])
     if signature.result is None:
         return []
     if end is None:

@@ -1,7 +1,7 @@
 """Counted loops: what a `for` statement counts, from where, to where and in what steps.
 
-A loop is counted when all of that is known once it is entered. `scf.for` needs it, and so does the reverse sweep, which
-runs the iterations backwards.
+A loop is counted when all of that is known once it is entered: `scf.for` needs it, and the reverse sweep then runs the
+iterations backwards without remembering how many there were. All other loops are repeated while their condition holds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from tapeflow.frontend.c_types import BOOL, Scalar, scalar_of
 from tapeflow.frontend.clang_tree import Node
 
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
-_UNKNOWN_COUNT = "the number of iterations is not known on entry"
 _STEP_OF = {"x++": 1, "++x": 1, "x--": -1, "--x": -1}
 
 
@@ -58,7 +57,7 @@ class CountedLoop:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class ForParts:
     """The four parts of a `for`, absent ones None."""
 
     start: Node | None
@@ -79,35 +78,27 @@ class _Condition:
     steps_after_comparing: bool = False
 
 
-def counted_loop(loop: Node) -> CountedLoop:
-    """Take the `for` statement `loop` apart.
+def counted_loop(loop: Node) -> CountedLoop | None:
+    """Take the `for` statement `loop` apart; None when it is not a counted loop.
 
     Raises:
-        TapeflowError: when it is not a counted loop, pointing at what keeps it from being one.
+        TapeflowError: when the parts of the `for` cannot be told apart.
     """
-    parts = _parts(loop)
-    if parts.condition is None:
-        raise loop.error(
-            f"this 'for' has no condition: {_UNKNOWN_COUNT}",
-            "write it as 'for (int i = start; i < bound; i++)'",
-        )
+    parts = for_parts(loop)
     condition = _condition(parts)
+    if condition is None:
+        return None
     counter = condition.counter
-    counter_type = scalar_of(counter.type)
-    if counter_type is None or not counter_type.is_integer or counter_type is BOOL:
-        raise parts.condition.error(
-            f"'{counter.spelling}' of type '{counter.type.spelling}' counts a loop, which is not supported",
-            "count with an int, and compute other values from it in the body",
-        )
-    if counter.is_global:
-        raise parts.condition.error(f"the global variable '{counter.spelling}' counts a loop", "use a local variable")
-    compared_as = scalar_of(condition.operand.type)
+    counter_type, compared_as = scalar_of(counter.type), scalar_of(condition.operand.type)
+    if counter_type is None or not counter_type.is_integer or counter_type is BOOL or counter.is_global:
+        return None
     if compared_as is None or not compared_as.is_integer:
-        raise condition.bound.error(
-            f"the bound of '{counter.spelling}' is not an integer", "round it to an integer before the loop"
-        )
-    start, before = _start(parts.start, counter)
-    step, after_each = _step(parts, condition)
+        return None
+    first, step = _start(parts.start, counter), _step(parts, condition)
+    if first is None or step is None:
+        return None
+    start, before = first
+    size, after_each = step
     descends = condition.operator in (">", ">=")
     result = CountedLoop(
         counter=counter,
@@ -116,21 +107,25 @@ def counted_loop(loop: Node) -> CountedLoop:
         bound=condition.bound,
         # `i-- > b` lets the body see i >= b.
         inclusive=condition.operator in ("<=", ">=") or condition.steps_after_comparing,
-        descending=step < 0 if condition.operator == "!=" and isinstance(step, int) else descends,
-        step=abs(step) if isinstance(step, int) else step,
+        descending=size < 0 if condition.operator == "!=" and isinstance(size, int) else descends,
+        step=abs(size) if isinstance(size, int) else size,
         compared_as=compared_as,
         before=before,
         after_each=after_each,
         body=parts.body,
     )
-    _check_unchanged(result)
-    return result
+    return result if _keeps_count(result) else None
 
 
-def _parts(loop: Node) -> _Parts:
+def for_parts(loop: Node) -> ForParts:
+    """The parts of a `for` statement.
+
+    Raises:
+        TapeflowError: when they cannot be told apart.
+    """
     children = loop.children
     if len(children) == 4:
-        return _Parts(*children)
+        return ForParts(*children)
     # libclang leaves out what is absent; the text tells which.
     present = _present_parts(loop)
     if present is None or sum(present) != len(children) - 1:
@@ -140,7 +135,7 @@ def _parts(loop: Node) -> _Parts:
         )
     rest = iter(children)
     start, condition, step = (next(rest) if there else None for there in present)
-    return _Parts(start, condition, step, children[-1])
+    return ForParts(start, condition, step, children[-1])
 
 
 def _present_parts(loop: Node) -> tuple[bool, bool, bool] | None:
@@ -160,21 +155,11 @@ def _present_parts(loop: Node) -> tuple[bool, bool, bool] | None:
     return (lengths[0] > 0, lengths[1] > 0, lengths[2] > 0) if len(lengths) == 3 else None
 
 
-def _condition(parts: _Parts) -> _Condition:
-    """The comparison that ends the loop, turned so that the counter is on the left."""
-    assert parts.condition is not None
-    condition = parts.condition.stripped
-    hint = "compare the counter with a bound: 'i < n', 'i >= 0' ..."
-    if condition.kind != "BINARY_OPERATOR" or condition.operator not in _MIRRORED:
-        if condition.operator in ("&&", "||"):
-            raise condition.error(
-                f"the condition of this 'for' is more than one comparison: {_UNKNOWN_COUNT}",
-                "compute the least bound before the loop, and test what remains with 'if' in the body",
-            )
-        raise condition.error(
-            f"the condition of this 'for' does not compare a counter with a bound: {_UNKNOWN_COUNT}",
-            hint,
-        )
+def _condition(parts: ForParts) -> _Condition | None:
+    """The comparison that ends the loop, turned so that the counter is on the left; None if it is no such thing."""
+    condition = None if parts.condition is None else parts.condition.stripped
+    if condition is None or condition.kind != "BINARY_OPERATOR" or condition.operator not in _MIRRORED:
+        return None
     left, right = condition.children
     stepped = _stepped_in(parts.step)
     operator = condition.operator
@@ -184,12 +169,7 @@ def _condition(parts: _Parts) -> _Condition:
         named = variable(operand)
         if named is not None and named in stepped:
             return _Condition(named, operand, turned, other)
-    if parts.step is None:
-        raise condition.error(f"this 'for' has no step: {_UNKNOWN_COUNT}", hint)
-    raise condition.error(
-        f"neither side of the condition is the variable that the 'for' steps: {_UNKNOWN_COUNT}",
-        hint,
-    )
+    return None
 
 
 def _stepping_operand(operand: Node, bound: Node, operator: str) -> _Condition | None:
@@ -205,14 +185,14 @@ def _stepping_operand(operand: Node, bound: Node, operator: str) -> _Condition |
     return _Condition(counter, operand, operator, bound, pre_step=-1, steps_after_comparing=after)
 
 
-def _listed(node: Node | None) -> tuple[Node, ...]:
+def listed(node: Node | None) -> tuple[Node, ...]:
     """The expressions of a list with commas, in order."""
     if node is None or node.kind == "NULL_STMT":
         return ()
     inner = node.stripped
     if inner.kind == "BINARY_OPERATOR" and inner.operator == ",":
         left, right = inner.children
-        return (*_listed(left), *_listed(right))
+        return (*listed(left), *listed(right))
     return (inner,)
 
 
@@ -220,110 +200,75 @@ def _stepped_in(step: Node | None) -> frozenset[Node]:
     """The variables that the step changes."""
     return frozenset(
         named
-        for part in _listed(step)
+        for part in listed(step)
         if is_assignment(part) and (named := variable(part.children[0])) is not None
     )  # fmt: skip
 
 
-def _start(start: Node | None, counter: Node) -> tuple[Node | None, tuple[Node, ...]]:
+def _start(start: Node | None, counter: Node) -> tuple[Node | None, tuple[Node, ...]] | None:
     """The expression for the counter's first value, and what else the first part of the `for` does."""
     if start is None:
         return None, ()
     if start.kind == "DECL_STMT":
-        if counter in start.children:
-            others = tuple(child for child in start.children if child is not counter)
-            if counter.initializer is None:
-                raise start.error(f"the counter '{counter.spelling}' has no first value", "give it one: 'int i = 0'")
-            for other in others:
-                _check_independent(other, counter, counter.initializer)
-            return counter.initializer, others
-        return None, (start,)
-    assigning = [part for part in _listed(start) if _assigns(part, counter)]
-    others = tuple(part for part in _listed(start) if part not in assigning)
+        if counter not in start.children:
+            return None, (start,)
+        others = tuple(child for child in start.children if child is not counter)
+        if counter.initializer is None or not _all_independent(others, counter, counter.initializer):
+            return None
+        return counter.initializer, others
+    parts = listed(start)
+    assigning = [part for part in parts if _assigns(part, counter)]
+    others = tuple(part for part in parts if part not in assigning)
     if not assigning:
         return None, others
     first = assigning[-1].children[1]
-    for other in (*others, *assigning[:-1]):
-        _check_independent(other, counter, first)
-    return first, others
+    return (first, others) if _all_independent((*others, *assigning[:-1]), counter, first) else None
 
 
 def _assigns(part: Node, counter: Node) -> bool:
     return part.kind == "BINARY_OPERATOR" and part.operator == "=" and variable(part.children[0]) is counter
 
 
-def _check_independent(other: Node, counter: Node, start: Node) -> None:
-    """Refuse `other`, next to the counter's first value `start` in a `for`, if their order matters."""
-    changed = {change.variable for change in changes(other)}
-    if counter in mentioned(other) or changed & mentioned(start):
-        raise other.error(
-            f"the first part of this 'for' uses its counter '{counter.spelling}', or what it is computed from, again",
-            "put this before the loop, as a statement of its own",
-        )
+def _all_independent(others: Sequence[Node], counter: Node, start: Node) -> bool:
+    """Whether none of `others`, next to the counter's first value `start` in a `for`, cares for their order."""
+    used = mentioned(start)
+    return not any(
+        counter in mentioned(other) or used & {change.variable for change in changes(other)} for other in others
+    )
 
 
-def _step(parts: _Parts, condition: _Condition) -> tuple[int | Node, tuple[Node, ...]]:
+def _step(parts: ForParts, condition: _Condition) -> tuple[int | Node, tuple[Node, ...]] | None:
     """How far each iteration moves the counter, and what else happens after each iteration."""
     if condition.pre_step:
         return 1, ()
-    steps = [part for part in _listed(parts.step) if _steps(part, condition.counter)]
-    others = tuple(part for part in _listed(parts.step) if part not in steps)
-    counting = steps[0]
-    if len(steps) > 1:
-        raise steps[1].error(f"the 'for' steps its counter '{condition.counter.spelling}' twice", "step it once")
-    for other in others:
-        if condition.counter in mentioned(other):
-            raise other.error(
-                f"the step of this 'for' uses its counter '{condition.counter.spelling}' in another expression",
-                "move this to the end of the body",
-            )
-    return _step_size(counting, condition), others
+    steps = [part for part in listed(parts.step) if _steps(part, condition.counter)]
+    others = tuple(part for part in listed(parts.step) if part not in steps)
+    if len(steps) > 1 or any(condition.counter in mentioned(other) for other in others):
+        return None
+    size = _step_size(steps[0], condition)
+    return None if size is None else (size, others)
 
 
 def _steps(part: Node, counter: Node) -> bool:
     return is_assignment(part) and variable(part.children[0]) is counter
 
 
-def _step_size(counting: Node, condition: _Condition) -> int | Node:
-    """How far `counting` moves the counter towards the bound."""
-    name = condition.counter.spelling
+def _step_size(counting: Node, condition: _Condition) -> int | Node | None:
+    """How far `counting` moves the counter towards the bound; None if it is not known to move it there."""
     sign, amount = _added(counting, condition.counter)
     if sign is None or amount is None:
-        raise counting.error(
-            f"the step of '{name}' is not an addition: {_UNKNOWN_COUNT}",
-            "step with 'i++', 'i += c', 'i--' or 'i -= c'; compute other sequences in the body",
-        )
+        return None
     known = amount if isinstance(amount, int) else integer(amount)
     down = condition.operator in (">", ">=")
     if known is not None:
-        return _known_step(sign * known, condition, counting)
+        step = sign * known
+        towards = abs(step) == 1 if condition.operator == "!=" else step != 0 and (step < 0) == down
+        return step if towards else None
     if condition.operator == "!=" or (sign < 0) != down:
-        raise counting.error(
-            f"the direction of the step of '{name}' is not known",
-            "compare with '<' where the step is added and with '>' where it is subtracted",
-        )
+        return None
     assert isinstance(amount, Node)
     scalar = scalar_of(amount.type)
-    if scalar is None or not scalar.is_integer:
-        raise counting.error(f"the step of '{name}' is not an integer", "count with an integer")
-    return amount
-
-
-def _known_step(step: int, condition: _Condition, counting: Node) -> int:
-    name = condition.counter.spelling
-    if step == 0:
-        raise counting.error(f"the step of '{name}' is zero: the loop does not end", "step by at least one")
-    if condition.operator == "!=":
-        if abs(step) != 1:
-            raise counting.error(
-                f"'{name}' is compared with '!=' and steps by {abs(step)}: it may step over the bound",
-                "compare with '<' or '>'",
-            )
-    elif (step < 0) != (condition.operator in (">", ">=")):
-        raise counting.error(
-            f"'{name}' steps away from its bound", "step the counter towards the bound that the condition names"
-        )
-    return step
+    return None if scalar is None or not scalar.is_integer else amount
 
 
 def _added(counting: Node, counter: Node) -> tuple[int | None, int | Node | None]:
@@ -344,33 +289,17 @@ def _added(counting: Node, counter: Node) -> tuple[int | None, int | Node | None
     return None, None
 
 
-def _check_unchanged(loop: CountedLoop) -> None:
-    """Refuse a loop whose counter, bound or step changes while it runs."""
+def _keeps_count(loop: CountedLoop) -> bool:
+    """Whether counter, bound and step are left alone while the loop runs."""
     repeated: Sequence[Node] = (loop.body, *loop.after_each)
-    changed = [change for part in repeated for change in changes(part)]
-    for change in changed:
-        if change.variable is loop.counter:
-            raise change.by.error(
-                f"'{loop.counter.spelling}' is changed inside the loop that counts with it",
-                "count with one variable and compute the other from it",
-            )
-    for part, what in ((loop.bound, "bound"), (loop.step, "step")):
-        if isinstance(part, int):
-            continue
-        if loop.counter in mentioned(part):
-            raise part.error(
-                f"the {what} of this loop depends on its counter '{loop.counter.spelling}'",
-                "compute it before the loop, in a variable of its own",
-            )
-        if (effect := next(changes(part), None)) is not None:
-            raise effect.by.error(f"the {what} of this loop changes something each time it is evaluated", "move it out")
-        reads = mentioned(part)
-        for change in changed:
-            if change.variable in reads:
-                raise change.by.error(
-                    f"'{change.variable.spelling}' is part of the loop's {what} and is changed in the loop",
-                    f"copy the {what} to a variable before the loop, if the loop should not follow the change",
-                )
+    changed = {change.variable for part in repeated for change in changes(part)}
+    if loop.counter in changed:
+        return False
+    fixed = [part for part in (loop.bound, loop.step) if isinstance(part, Node)]
+    return not any(
+        loop.counter in mentioned(part) or next(changes(part), None) is not None or changed & mentioned(part)
+        for part in fixed
+    )
 
 
 def counters_used_after(function_body: Node) -> frozenset[Node]:
@@ -387,8 +316,9 @@ def counters_used_after(function_body: Node) -> frozenset[Node]:
             named = variable(part) if part.kind == "DECL_REF_EXPR" else None
             if named is not None and named not in active:
                 used.add(named)
-            if part.kind == "FOR_STMT":
-                visit_loop(counted_loop(part), active)
+            counted = counted_loop(part) if part.kind == "FOR_STMT" else None
+            if counted is not None:
+                visit_loop(counted, active)
             else:
                 pending.extend(part.children)
 
@@ -409,4 +339,5 @@ def counters_used_after(function_body: Node) -> frozenset[Node]:
 
 def counters(function_body: Node) -> frozenset[Node]:
     """The variables that count some loop of the function."""
-    return frozenset(counted_loop(node).counter for node in function_body.walk() if node.kind == "FOR_STMT")
+    loops = (counted_loop(node) for node in function_body.walk() if node.kind == "FOR_STMT")
+    return frozenset(loop.counter for loop in loops if loop is not None)

@@ -16,31 +16,18 @@ class _Refusal(NamedTuple):
     hint: str | None = None
 
 
-_COUNTED = "write it as a counted loop: 'for (int i = start; i < bound; i++)'"
-_BRANCHES = "write the branches with 'if' and 'else'"
+_GOTO = "write the loop with 'while', leave it with 'break' or 'return', and skip code with 'if'"
 _SUBSCRIPT = "name the array and give all its subscripts: 'A[i][j]'"
 _SEPARATE = "make it a statement of its own, before or after this one"
 
 _COMPLEX = _Refusal("complex numbers are not supported", "keep real and imaginary parts in two variables")
 
 _BY_KIND = {
-    "WHILE_STMT": _Refusal("'while' is not supported: the number of iterations is not known on entry", _COUNTED),
-    "DO_STMT": _Refusal("'do' is not supported: the number of iterations is not known on entry", _COUNTED),
-    "GOTO_STMT": _Refusal("'goto' is not supported: control must be structured", "use 'if', 'else' and 'for'"),
-    "INDIRECT_GOTO_STMT": _Refusal("'goto' is not supported: control must be structured", "use 'if', 'else' and 'for'"),
-    "LABEL_STMT": _Refusal("labels are not supported: control must be structured", "use 'if', 'else' and 'for'"),
-    "BREAK_STMT": _Refusal(
-        "'break' is not supported: the number of iterations must be known on entry",
-        "compute the bound before the loop, or guard the rest of the body with 'if'",
-    ),
-    "CONTINUE_STMT": _Refusal("'continue' is not supported", "put the rest of the body under 'if' instead"),
-    "SWITCH_STMT": _Refusal("'switch' is not supported", _BRANCHES),
-    "CASE_STMT": _Refusal("'switch' is not supported", _BRANCHES),
-    "DEFAULT_STMT": _Refusal("'switch' is not supported", _BRANCHES),
-    "RETURN_STMT": _Refusal(
-        "'return' before the end of the function is not supported",
-        "set a variable in the branches, and return it in the function's last statement",
-    ),
+    "GOTO_STMT": _Refusal("'goto' is not supported: control must be nested", _GOTO),
+    "INDIRECT_GOTO_STMT": _Refusal("'goto' is not supported: control must be nested", _GOTO),
+    "LABEL_STMT": _Refusal("labels are not supported: control must be nested", _GOTO),
+    "CASE_STMT": _Refusal("this label is not inside the braces of a 'switch'", "put it there"),
+    "DEFAULT_STMT": _Refusal("this label is not inside the braces of a 'switch'", "put it there"),
     "ASM_STMT": _Refusal("inline assembly is not supported", "write it in C"),
     "MS_ASM_STMT": _Refusal("inline assembly is not supported", "write it in C"),
     "STRING_LITERAL": _Refusal("strings are not supported", "keep to numbers and arrays of numbers"),
@@ -62,21 +49,13 @@ _BY_OPERATOR = {
     "&": _Refusal("the address of a variable or element is not supported: the pointer could escape", _SUBSCRIPT),
     "__real": _COMPLEX,
     "__imag": _COMPLEX,
-    ",": _Refusal("a comma between expressions is only supported in the parts of a 'for'", "use two statements"),
 }
-
-_CHANGE_AS_VALUE = _Refusal("an assignment inside another expression is not supported", _SEPARATE)
-_STEP_AS_VALUE = _Refusal("'++' and '--' inside another expression are not supported", _SEPARATE)
 
 
 def unsupported(node: Node) -> TapeflowError:
     """The refusal of the statement or expression `node`, which the frontend has no rule for."""
     operator = node.operator
-    if node.kind == "UNARY_OPERATOR" and operator in ("x++", "x--", "++x", "--x"):
-        row = _STEP_AS_VALUE
-    elif operator == "=" or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
-        row = _CHANGE_AS_VALUE
-    elif (node.kind == "UNARY_OPERATOR" and operator in _BY_OPERATOR) or operator == ",":
+    if node.kind == "UNARY_OPERATOR" and operator in _BY_OPERATOR:
         row = _BY_OPERATOR[operator]
     elif node.kind in _BY_KIND:
         row = _BY_KIND[node.kind]

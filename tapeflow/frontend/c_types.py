@@ -16,6 +16,8 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i8,
+    i16,
     i32,
     i64,
 )
@@ -69,21 +71,35 @@ class Scalar:
         return self.ir.bitwidth
 
     @property
+    def is_extended_by_zeros(self) -> bool:
+        """Whether its values grow to 64 bits by zeros, where `arith.index_cast` would repeat the sign."""
+        return self.is_integer and not self.signed and self.width < 64
+
+    @property
     def bytes(self) -> int:
         """Its `sizeof`."""
         return max(self.width, 8) // 8
 
 
 BOOL = Scalar("bool", i1, 0, signed=False)
-INT = Scalar("int", i32, 1)
-UNSIGNED = Scalar("unsigned", i32, 2, signed=False)
-LONG = Scalar("long", i64, 3)
-UNSIGNED_LONG = Scalar("unsigned long", i64, 4, signed=False)
-FLOAT = Scalar("float", f32, 5)
-DOUBLE = Scalar("double", f64, 6)
+CHAR = Scalar("char", i8, 1)
+UNSIGNED_CHAR = Scalar("unsigned char", i8, 2, signed=False)
+SHORT = Scalar("short", i16, 3)
+UNSIGNED_SHORT = Scalar("unsigned short", i16, 4, signed=False)
+INT = Scalar("int", i32, 5)
+UNSIGNED = Scalar("unsigned", i32, 6, signed=False)
+LONG = Scalar("long", i64, 7)
+UNSIGNED_LONG = Scalar("unsigned long", i64, 8, signed=False)
+FLOAT = Scalar("float", f32, 9)
+DOUBLE = Scalar("double", f64, 10)
 
 _SCALARS = {
     "BOOL": BOOL,
+    "CHAR_S": CHAR,
+    "SCHAR": CHAR,
+    "UCHAR": UNSIGNED_CHAR,
+    "SHORT": SHORT,
+    "USHORT": UNSIGNED_SHORT,
     "INT": INT,
     "UINT": UNSIGNED,
     "LONG": LONG,
@@ -94,22 +110,23 @@ _SCALARS = {
     "DOUBLE": DOUBLE,
 }
 
-SUPPORTED_SCALARS = "double, float, int, unsigned, long, size_t, ptrdiff_t and bool"
+SUPPORTED_SCALARS = "double, float, the integer types, enums and bool"
 
 
 def scalar_of(source_type: SourceType) -> Scalar | None:
     """The arithmetic type that `source_type` is, None if it is none that we know."""
-    return _SCALARS.get(source_type.kind)
+    return _SCALARS.get(source_type.enumerated.kind if source_type.kind == "ENUM" else source_type.kind)
 
 
 def promoted(scalar: Scalar) -> Scalar:
     """`scalar` after C's integer promotions."""
-    return INT if scalar is BOOL else scalar
+    return INT if scalar.rank < INT.rank else scalar
 
 
 def common(left: Scalar, right: Scalar) -> Scalar:
     """The type that C's usual arithmetic conversions bring two operands to."""
-    # int < unsigned < long < unsigned long < float < double: with 64-bit long each holds, or outranks, the ones below.
+    # Promoted, int < unsigned < long < unsigned long < float < double: with 64-bit long each holds, or outranks, the
+    # ones below.
     return max(promoted(left), promoted(right), key=lambda scalar: scalar.rank)
 
 

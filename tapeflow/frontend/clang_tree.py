@@ -139,6 +139,11 @@ class SourceType:
             return SourceType(self._handle.get_pointee())
         return SourceType(self._handle.element_type, of_const_array=self.is_const)
 
+    @cached_property
+    def enumerated(self) -> SourceType:
+        """The integer type that an `ENUM` has the values of."""
+        return SourceType(self._handle.get_declaration().enum_type)
+
     @property
     def extent(self) -> int:
         """The number of elements of a `CONSTANTARRAY`."""

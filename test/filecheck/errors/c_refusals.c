@@ -1,24 +1,25 @@
 // RUN: tapeflow-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// What is not counted, structured or certain is refused where it stands, with what to write instead.
+// What is not nested or not certain is refused where it stands, with what to write instead.
 double halved(double a)
 {
-  while (a > 1)
-    a /= 2;
+again:
+  a /= 2;
+  if (a > 1)
+    goto again;
   return a;
 }
-// CHECK:      c_refusals.c:6:3: error: 'while' is not supported: the number of iterations is not known on entry
-// CHECK-NEXT:   help: write it as a counted loop: 'for (int i = start; i < bound; i++)'
+// CHECK:      c_refusals.c:6:1: error: labels are not supported: control must be nested
+// CHECK-NEXT:   help: write the loop with 'while', leave it with 'break' or 'return', and skip code with 'if'
 
 // -----
-double relu(double a)
+double spin(double a)
 {
-  if (a > 0)
-    return a;
-  return 0;
+  for (;;)
+    a += 1;
 }
-// CHECK:      c_refusals.c:5:5: error: 'return' before the end of the function is not supported
-// CHECK-NEXT:   help: set a variable in the branches, and return it in the function's last statement
+// CHECK:      c_refusals.c:4:3: error: this loop does not end
+// CHECK-NEXT:   help: give it a condition, or leave it with 'break' or 'return'
 
 // -----
 double row(int n, const double A[n][n])
@@ -30,22 +31,26 @@ double row(int n, const double A[n][n])
 // CHECK-NEXT:   help: use the array itself by its name, with all its subscripts
 
 // -----
-double bisect(int n)
+double duff(int n, double a)
 {
-  double s = 0;
-  for (int i = 0; i < n; i++) {
-    s += i;
-    n /= 2;
+  switch (n % 2) {
+  case 0:
+    while (n > 0) {
+      a *= 2;
+  case 1:
+      a *= 3;
+      n -= 2;
+    }
   }
-  return s;
+  return a;
 }
-// CHECK:      c_refusals.c:7:5: error: 'n' is part of the loop's bound and is changed in the loop
-// CHECK-NEXT:   help: copy the bound to a variable before the loop, if the loop should not follow the change
+// CHECK:      c_refusals.c:8:3: error: this label stands inside another statement of its 'switch', which is not supported: control must be nested
+// CHECK-NEXT:   help: put the labels into the braces of the 'switch' itself
 
 // -----
-static double bump(double *x) { return x[0] += 1; }
-// CHECK:      c_refusals.c:2:40: error: an assignment inside another expression is not supported
-// CHECK-NEXT:   help: make it a statement of its own, before or after this one
+double bump(double *x) { return (x[0] += 1) * x[1]; }
+// CHECK:      c_refusals.c:2:34: error: this assignment may change 'x', which the same expression uses: C leaves open which comes first
+// CHECK-NEXT:   help: make the assignment a statement of its own
 
 // -----
 double external(double x);

@@ -29,73 +29,16 @@ class Refused:
 
 STATEMENTS = [
     Refused(
-        "while",
-        "double f(double a) {\n  while (a > 1) a /= 2;\n  return a;\n}",
-        "2:3",
-        "'while' is not supported: the number of iterations is not known on entry",
-    ),
-    Refused(
-        "do",
-        "double f(double a) {\n  do a /= 2; while (a > 1);\n  return a;\n}",
-        "2:3",
-        "'do' is not supported: the number of iterations is not known on entry",
-    ),
-    Refused(
         "goto",
         "double f(double a) {\nagain:\n  a /= 2;\n  if (a > 1) goto again;\n  return a;\n}",
         "2:1",
-        "labels are not supported: control must be structured",
+        "labels are not supported: control must be nested",
     ),
     Refused(
         "gotoonly",
         "double f(double a) {\n  if (a > 1) goto end;\n  a = 2;\nend:\n  return a;\n}",
         "2:14",
-        "'goto' is not supported: control must be structured",
-    ),
-    Refused(
-        "break",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    if (s > 3) break;\n"
-        "    s += i;\n  }\n  return s;\n}",
-        "4:16",
-        "'break' is not supported: the number of iterations must be known on entry",
-    ),
-    Refused(
-        "continue",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    if (i == 3) continue;\n"
-        "    s += i;\n  }\n  return s;\n}",
-        "4:17",
-        "'continue' is not supported",
-    ),
-    Refused(
-        "switch",
-        "double f(int n) {\n  double s = 0;\n  switch (n) { case 1: s = 2; break; default: s = 3; }\n"
-        "  return s;\n}",
-        "3:3",
-        "'switch' is not supported",
-    ),
-    Refused(
-        "early",
-        "double f(double a) {\n  if (a > 0) return a;\n  return -a;\n}",
-        "2:14",
-        "'return' before the end of the function is not supported",
-    ),
-    Refused(
-        "early_else",
-        "double f(double a) {\n  if (a > 0)\n    return a;\n  else\n    return -a;\n}",
-        "3:5",
-        "'return' before the end of the function is not supported",
-    ),
-    Refused(
-        "return_in_loop",
-        "double f(int n) {\n  for (int i = 0; i < n; i++) return i;\n  return 0;\n}",
-        "2:31",
-        "'return' before the end of the function is not supported",
-    ),
-    Refused(
-        "void_early",
-        "void f(double *x) {\n  if (x[0] > 0) return;\n  x[0] = 1;\n}",
-        "2:17",
-        "'return' before the end of the function is not supported",
+        "'goto' is not supported: control must be nested",
     ),
 ]  # fmt: skip
 
@@ -301,8 +244,8 @@ VARIABLES = [
     Refused(
         "char_array",
         "double f(double a) {\n  char s[2] = \"x\";\n  return a;\n}",
-        "2:8",
-        "'s' has type 'char[2]', which is not supported",
+        "2:15",
+        "this initial value of an array is not supported",
     ),
     Refused(
         "recursion",
@@ -321,261 +264,26 @@ VARIABLES = [
 
 LOOPS = [
     Refused(
-        "counter_changed",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    s += i;\n"
-        "    if (s > 10) i += 2;\n  }\n  return s;\n}",
-        "5:17",
-        "'i' is changed inside the loop that counts with it",
-    ),
-    Refused(
-        "counter_nested",
-        "double f(int n) {\n  int i;\n  double s = 0;\n  for (i = 0; i < n; i++)\n"
-        "    for (i = 0; i < n; i++)\n      s += i;\n  return s;\n}",
-        "5:10",
-        "'i' is changed inside the loop that counts with it",
-    ),
-    Refused(
-        "bound_changed",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++) {\n    s += i;\n    n--;\n  }\n"
-        "  return s;\n}",
-        "5:5",
-        "'n' is part of the loop's bound and is changed in the loop",
-    ),
-    Refused(
-        "bound_array_changed",
-        "double f(int *n) {\n  double s = 0;\n  for (int i = 0; i < n[0]; i++)\n    n[0] = 3;\n  return s;\n}",
-        "4:5",
-        "'n' is part of the loop's bound and is changed in the loop",
-    ),
-    Refused(
-        "bound_array_called",
-        "static void g(int *k) { k[0] = 1; }\nvoid f(int *n) {\n  for (int i = 0; i < n[0]; i++)\n"
-        "    g(n);\n}",
-        "4:5",
-        "'n' is part of the loop's bound and is changed in the loop",
-    ),
-    Refused(
-        "step_changed",
-        "double f(int n, int h) {\n  double s = 0;\n  for (int i = 0; i < n; i += h) {\n    s += i;\n"
-        "    h = h + 1;\n  }\n  return s;\n}",
-        "5:5",
-        "'h' is part of the loop's step and is changed in the loop",
-    ),
-    Refused(
-        "bound_of_counter",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n - i; i++) s += i;\n  return s;\n}",
-        "3:23",
-        "the bound of this loop depends on its counter 'i'",
-    ),
-    Refused(
-        "float_counter",
-        "double f(double a) {\n  double s = 0;\n  for (double t = 0; t < 1; t += 0.1) s += t;\n  return s;\n"
-        "}",
-        "3:22",
-        "'t' of type 'double' counts a loop, which is not supported",
-    ),
-    Refused(
-        "float_bound",
-        "double f(double a) {\n  double s = 0;\n  for (int i = 0; i < a; i++) s += i;\n  return s;\n}",
-        "3:23",
-        "the bound of 'i' is not an integer",
-    ),
-    Refused(
-        "times_step",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 1; i < n; i *= 2) s += i;\n  return s;\n}",
-        "3:26",
-        "the step of 'i' is not an addition: the number of iterations is not known on entry",
-    ),
-    Refused(
-        "shift_step",
-        "double f(int n) {\n  double s = 0;\n  for (int i = n; i > 0; i >>= 1) s += i;\n  return s;\n}",
-        "3:26",
-        "the step of 'i' is not an addition: the number of iterations is not known on entry",
-    ),
-    Refused(
-        "zero_step",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i += 0) s += i;\n  return s;\n}",
-        "3:26",
-        "the step of 'i' is zero: the loop does not end",
-    ),
-    Refused(
-        "away",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i--) s += i;\n  return s;\n}",
-        "3:26",
-        "'i' steps away from its bound",
-    ),
-    Refused(
-        "ne_two",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i != n; i += 2) s += i;\n  return s;\n}",
-        "3:27",
-        "'i' is compared with '!=' and steps by 2: it may step over the bound",
-    ),
-    Refused(
-        "ne_runtime",
-        "double f(int n, int h) {\n  double s = 0;\n  for (int i = 0; i != n; i += h) s += i;\n  return s;\n"
-        "}",
-        "3:27",
-        "the direction of the step of 'i' is not known",
-    ),
-    Refused(
-        "down_runtime_add",
-        "double f(int n, int h) {\n  double s = 0;\n  for (int i = n; i > 0; i += h) s += i;\n  return s;\n}",
-        "3:26",
-        "the direction of the step of 'i' is not known",
-    ),
-    Refused(
         "no_cond",
         "double f(int n) {\n  double s = 0;\n  for (int i = 0; ; i++) s += i;\n  return s;\n}",
         "3:3",
-        "this 'for' has no condition: the number of iterations is not known on entry",
-    ),
-    Refused(
-        "no_step",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n;) { s += i; i++; }\n  return s;\n}",
-        "3:19",
-        "this 'for' has no step: the number of iterations is not known on entry",
+        "this loop does not end",
     ),
     Refused(
         "forever",
         "double f(int n) {\n  for (;;) n++;\n  return n;\n}",
         "2:3",
-        "this 'for' has no condition: the number of iterations is not known on entry",
-    ),
-    Refused(
-        "two_conds",
-        "double f(int n, const double *x) {\n  double s = 0;\n"
-        "  for (int i = 0; i < n && x[i] > 0; i++) s += x[i];\n  return s;\n}",
-        "3:19",
-        "the condition of this 'for' is more than one comparison: the number of iterations is not known on "
-        "entry",
-    ),
-    Refused(
-        "not_counter",
-        "double f(int n) {\n  double s = 0;\n  int k = 0;\n  for (int i = 0; k < n; i++) k += i;\n"
-        "  return s;\n}",
-        "4:19",
-        "neither side of the condition is the variable that the 'for' steps: the number of iterations is not "
-        "known on entry",
-    ),
-    Refused(
-        "cond_not_compare",
-        "double f(int n) {\n  double s = 0;\n  for (int i = n; i; i--) s += i;\n  return s;\n}",
-        "3:19",
-        "the condition of this 'for' does not compare a counter with a bound: the number of iterations is not "
-        "known on entry",
-    ),
-    Refused(
-        "cond_scaled",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 1; i * i < n; i++) s += i;\n  return s;\n}",
-        "3:19",
-        "neither side of the condition is the variable that the 'for' steps: the number of iterations is not "
-        "known on entry",
-    ),
-    Refused(
-        "twice_step",
-        "double f(int n) {\n  double s = 0;\n  for (int i = 0; i < n; i++, i++) s += i;\n  return s;\n}",
-        "3:31",
-        "the 'for' steps its counter 'i' twice",
-    ),
-    Refused(
-        "step_uses",
-        "double f(int n) {\n  double s = 0;\n  int j = 0;\n  for (int i = 0; i < n; i++, j += i) s += j;\n"
-        "  return s;\n}",
-        "4:31",
-        "the step of this 'for' uses its counter 'i' in another expression",
-    ),
-    Refused(
-        "start_twice",
-        "double f(int n) {\n  double s = 0;\n  int i, j;\n  for (i = 0, j = i; i < n; i++) s += j;\n"
-        "  return s;\n}",
-        "4:15",
-        "the first part of this 'for' uses its counter 'i', or what it is computed from, again",
-    ),
-    Refused(
-        "unsigned_down",
-        "#include <stddef.h>\ndouble f(size_t n) {\n  double s = 0;\n"
-        "  for (size_t i = n; i >= 0; i--) s += i;\n  return s;\n}",
-        "4:27",
-        "the unsigned counter 'i' is always >= 0: the loop does not end",
-    ),
-    Refused(
-        "signed_unsigned",
-        "#include <stddef.h>\ndouble f(int k, size_t n) {\n  double s = 0;\n"
-        "  for (int i = k; i < n; i++) s += i;\n  return s;\n}",
-        "4:23",
-        "the signed counter 'i' is compared with an unsigned bound, and may be negative",
+        "this loop does not end",
     ),
     Refused(
         "global_counter",
         "int i;\ndouble f(int n) {\n  double s = 0;\n  for (i = 0; i < n; i++) s += 1;\n  return s;\n}",
-        "4:15",
-        "the global variable 'i' counts a loop",
-    ),
-    Refused(
-        "bool_counter",
-        "#include <stdbool.h>\ndouble f(int n) {\n  double s = 0;\n  for (bool i = 0; i < n; i++) s += 1;\n"
-        "  return s;\n}",
-        "4:20",
-        "'i' of type '_Bool' counts a loop, which is not supported",
-    ),
-    Refused(
-        "unsigned_down_by_two",
-        "double f(unsigned n) {\n  double s = 0;\n  for (unsigned i = n; i > 0; i -= 2) s += i;\n  return s;\n}",
-        "3:28",
-        "the unsigned counter 'i' may step below zero, where it wraps",
-    ),
-    Refused(
-        "signed_from_unsigned",
-        "#include <stddef.h>\ndouble f(unsigned k, size_t n) {\n  double s = 0;\n  int start = k;\n"
-        "  for (int i = start; i < n; i++) s += i;\n  return s;\n}",
-        "5:27",
-        "the signed counter 'i' is compared with an unsigned bound, and may be negative",
+        "4:8",
+        "the global variable 'i' is assigned, which is not supported",
     ),
 ]  # fmt: skip
 
 ORDER = [
-    Refused(
-        "inc_value",
-        "double f(double *a, int i) { return a[i++]; }",
-        "1:39",
-        "'++' and '--' inside another expression are not supported",
-    ),
-    Refused(
-        "assign_value",
-        "double f(double a, double b) {\n  if ((a = b) > 0) b = 1;\n  return a;\n}",
-        "2:8",
-        "an assignment inside another expression is not supported",
-    ),
-    Refused(
-        "assign_cond",
-        "double f(int a, int b) {\n  if (a = b) b = 1;\n  return a;\n}",
-        "2:7",
-        "an assignment inside another expression is not supported",
-    ),
-    Refused(
-        "assign_sum",
-        "double f(double a, double b) { double c = 1 + (a = b); return c + a; }",
-        "1:48",
-        "an assignment inside another expression is not supported",
-    ),
-    Refused(
-        "chain_step",
-        "double f(int i) { int k; k = i++; return k + i; }",
-        "1:30",
-        "'++' and '--' inside another expression are not supported",
-    ),
-    Refused(
-        "comma_value",
-        "double f(double a) { double b = (a = 1, a + 2); return b; }",
-        "1:34",
-        "a comma between expressions is only supported in the parts of a 'for'",
-    ),
-    Refused(
-        "compound_in_compound",
-        "double f(double a, double b) { a += b += 2; return a + b; }",
-        "1:37",
-        "an assignment inside another expression is not supported",
-    ),
     Refused(
         "call_order",
         "static double g(double *x) { x[0] += 1; return x[0]; }\ndouble f(double *x) {\n"
@@ -594,12 +302,6 @@ ORDER = [
         "call_order3",
         "static double g(double *x) { x[0] += 1; return x[0]; }\nvoid f(double *x) {\n  x[0] += g(x);\n}",
         "3:11",
-        "'g' may change 'x', which the same expression uses: C leaves open which comes first",
-    ),
-    Refused(
-        "void_value",
-        "static void g(double *x) { x[0] = 1; }\ndouble f(double *x) { return (g(x), x[0]); }",
-        "2:31",
         "'g' may change 'x', which the same expression uses: C leaves open which comes first",
     ),
 ]  # fmt: skip
@@ -767,24 +469,6 @@ REST = [
         "this extent of 'x' is an expression, which is not supported",
     ),
     Refused(
-        "char",
-        "double f(char c) { return c; }",
-        "1:15",
-        "the parameter 'c' has type 'char', which is not supported",
-    ),
-    Refused(
-        "short",
-        "double f(short c) { return c; }",
-        "1:16",
-        "the parameter 'c' has type 'short', which is not supported",
-    ),
-    Refused(
-        "uint8",
-        "#include <stdint.h>\ndouble f(const uint8_t *x) { return x[0]; }",
-        "2:25",
-        "the parameter 'x' has elements of type 'const unsigned char', which is not supported",
-    ),
-    Refused(
         "long_double",
         "double f(double a) {\n  long double b = a;\n  return b;\n}",
         "2:15",
@@ -870,18 +554,6 @@ REST = [
         "a value of type 'float *' is not supported here: a pointer could escape",
     ),
     Refused(
-        "enum_var",
-        "enum e { A, B };\ndouble f(double a) {\n  enum e k = A;\n  return a + k;\n}",
-        "3:10",
-        "'k' has type 'enum e', which is not supported",
-    ),
-    Refused(
-        "enum_param",
-        "enum e { A, B };\ndouble f(enum e k) { return k; }",
-        "2:17",
-        "the parameter 'k' has type 'enum e', which is not supported",
-    ),
-    Refused(
         "memset_one",
         "#include <string.h>\nvoid f(int n, double *x) {\n  memset(x, 1, n * sizeof(double));\n}",
         "3:13",
@@ -956,18 +628,6 @@ REST = [
         "a value of type 'double *' is not supported here: a pointer could escape",
     ),
     Refused(
-        "assignment_in_choice",
-        "void f(int c, double *x) { c ? (x[0] = 1) : (x[1] = 2); }",
-        "1:33",
-        "an assignment inside another expression is not supported",
-    ),
-    Refused(
-        "call_in_choice",
-        "static void g(double *x) { x[0] = 1; }\nvoid f(int c, double *x) { c ? g(x) : (void)0; }",
-        "2:32",
-        "a call inside an expression that is a statement is not supported",
-    ),
-    Refused(
         "compound_literal_value",
         "double f(double a) { return (_Bool){1}; }",
         "1:29",
@@ -997,13 +657,6 @@ REST = [
         "2:29",
         "'sin' is not declared here as the C library declares it",
     ),
-    Refused(
-        "element_counts",
-        "double f(int n, int k[2]) {\n  double s = 0;\n  for (k[0] = 0; k[0] < n; k[0]++) s += 1;\n  return s;\n}",
-        "3:18",
-        "neither side of the condition is the variable that the 'for' steps: the number of iterations is not known on "
-        "entry",
-    ),
 ]  # fmt: skip
 
 OURS = [*STATEMENTS, *TYPES, *POINTERS, *CALLS, *VARIABLES, *LOOPS, *ORDER, *REST]
@@ -1023,10 +676,9 @@ def test_refusal(each: Refused) -> None:
 
 
 def test_messages_say_where_what_and_what_to_do() -> None:
-    error = refusal_of("double f(double a) {\n  while (a > 1) a /= 2;\n  return a;\n}")
+    error = refusal_of("double f(double a) {\n  while (1) a /= 2;\n}")
     assert str(error) == (
-        "k.c:2:3: error: 'while' is not supported: the number of iterations is not known on entry\n"
-        "  help: write it as a counted loop: 'for (int i = start; i < bound; i++)'"
+        "k.c:2:3: error: this loop does not end\n  help: give it a condition, or leave it with 'break' or 'return'"
     )
 
 
@@ -1075,7 +727,7 @@ def test_all_of_clangs_errors_are_shown() -> None:
 
 def test_functions_that_are_not_needed_may_be_anything() -> None:
     text = (
-        "void g(double *x) { while (*x) ; }\n"
+        "void g(double *x) { x: goto x; }\n"
         "static double h(double a) { return a; }\n"
         "double f(double a) { return h(a); }\n"
     )
@@ -1086,15 +738,15 @@ def test_functions_that_are_not_needed_may_be_anything() -> None:
 
 def test_a_refusal_in_a_callee_is_located_there() -> None:
     error = refusal_of(
-        "static double g(double a) {\n  do a--; while (a > 0);\n  return a;\n}\ndouble f(double a) { return g(a); }"
+        "static double g(double a) {\n  if (a > 0) goto end;\nend:\n  return a;\n}\ndouble f(double a) { return g(a); }"
     )
-    assert error.position == "k.c:2:3"
+    assert error.position == "k.c:2:14"
 
 
 def test_a_refusal_in_an_include_is_located_there(tmp_path: Path) -> None:
-    (tmp_path / "own.h").write_text("static double g(double a) {\n  while (a > 0) a--;\n  return a;\n}\n")
+    (tmp_path / "own.h").write_text("static double g(double a) {\n  if (a > 0) goto end;\nend:\n  return a;\n}\n")
     (tmp_path / "k.c").write_text('#include "own.h"\ndouble f(double a) { return g(a); }\n')
-    with pytest.raises(TapeflowError, match=r"own\.h:2:3: error: 'while'"):
+    with pytest.raises(TapeflowError, match=r"own\.h:2:14: error: 'goto'"):
         import_c(tmp_path / "k.c")
 
 
