@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tapeflow.gradient_check import check
     from tapeflow.hardware import Hardware, Report
     from tapeflow.loading import Kernel, load
+    from tapeflow.object_simulation import simulate_object
     from tapeflow.options import Options
     from tapeflow.simulation import simulate
     from tapeflow.tape_report import TapeReport
@@ -38,6 +39,7 @@ __all__ = [
     "kernel",
     "load",
     "simulate",
+    "simulate_object",
 ]
 
 _HOME = {
@@ -61,6 +63,7 @@ _HOME = {
     "kernel": "frontend.python",
     "load": "loading",
     "simulate": "simulation",
+    "simulate_object": "object_simulation",
 }
 """The module of each name: imported when it is first used, so that `xdsl-opt`, which loads the plug-in only, starts
 as fast as without it."""

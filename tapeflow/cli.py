@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +21,7 @@ from tapeflow.options import STAGES, Options
 from tapeflow.random_arguments import complete_arguments, parse_assignment, read_archive
 
 if TYPE_CHECKING:
-    from tapeflow.api import Gradient
+    from tapeflow.arguments import Parameter
     from tapeflow.hardware import Report
 
 INPUT_ERROR, USAGE_ERROR = 1, 2
@@ -164,7 +164,7 @@ def check(
     from tapeflow.gradient_check import check as check_gradient
 
     made = gradient(load(kernel, function), wrt=_names(wrt), options=_options(layout, spad_bytes, buffers, stream))
-    arguments = _arguments(made, arg, args, seed, interval)
+    arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)
     if as_json:
@@ -177,11 +177,31 @@ def check(
 
 @app.command()
 def simulate(
-    kernel: KernelFile,
-    wrt: Wrt,
     hardware: Annotated[str, typer.Option(help="A preset, or a YAML file of one.")],
+    kernel: Annotated[
+        Path | None, typer.Argument(help="C (.c) or MLIR (.mlir) source; may be left out with --object.")
+    ] = None,
+    wrt: Annotated[
+        list[str] | None, typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
+    ] = None,
     function: Function = None,
     against: Annotated[str | None, typer.Option(help="Another one to compare with.")] = None,
+    objects: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--object",
+            help="An object file that clang compiled with -fsanitize-coverage=func,trace-loads,trace-stores: run it, "
+            "alone or to compare with the gradient. Repeat it for what it needs; the first has --entry.",
+        ),
+    ] = None,
+    entry: Annotated[str | None, typer.Option(help="The function of the object to call.")] = None,
+    source: Annotated[
+        Path | None, typer.Option(help="A C header or source that declares --entry.  [default: the kernel's source]")
+    ] = None,
+    interval: Annotated[
+        int | None, typer.Option(min=1, help="Cycles between accesses of the object; else as many a cycle as ports.")
+    ] = None,
+    slack: Annotated[int, typer.Option(min=0, help="Cycles from a hit to the use of a value in the object.")] = 0,
     timeline: Annotated[
         Path | None,
         typer.Option(help="Write what happens when: a trace for ui.perfetto.dev (.json), or a picture (.png)."),
@@ -192,10 +212,10 @@ def simulate(
     arg: ArgumentValues = None,
     args: ArgumentFile = None,
     seed: Seed = 0,
-    interval: Interval = (-1.0, 1.0),
+    drawn: Interval = (-1.0, 1.0),
     as_json: Json = False,
 ) -> None:
-    """Run a gradient on a modelled machine: cycles, traffic, on-chip memory and energy.
+    """Run a gradient, or any native object, on a modelled machine: cycles, traffic, on-chip memory and energy.
 
     The tape is treated as the machine asks for: streamed through its scratchpad where it has one, else in its cache.
 
@@ -204,33 +224,101 @@ def simulate(
         tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --against cache-32k
 
         tapeflow simulate logsum.c --wrt x --arg n=10000 --hardware stream-1k --timeline run.json --report out/
+
+        tapeflow simulate --object f.o --entry f_grad --source f_grad.h --arg n=10000 --hardware cache-32k
+
+        tapeflow simulate f.c --wrt x --arg n=100 --hardware stream-1k --against cache-2k --object f.o --entry f_grad
+
+    With a kernel and an object, the object runs on the machine that is compared with.
     """
-    from tapeflow.api import gradient
     from tapeflow.cli_pictures import check_timeline_path, report_files, timeline_file
     from tapeflow.files import write_together
     from tapeflow.hardware import Comparison
-    from tapeflow.simulation import machine, options_for
-    from tapeflow.simulation import simulate as simulate_gradient
 
     check_timeline_path(timeline)
-    loaded = load(kernel, function)
+    _check_what_is_simulated(kernel, wrt, objects, entry, source, timeline)
+    issue = {"interval": interval, "slack": slack}
     reports: list[Report] = []
     # The machine that is compared with comes first, as the table's ratios are of the last one over the others.
-    for name in [hardware] if against is None else [against, hardware]:
-        chosen = machine(name)
-        made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
-        arguments = _arguments(made, arg, args, seed, interval)
-        with _working(f"running {made.name} on {chosen.name}"):
-            recorded = timeline is not None or report is not None
-            reports.append(simulate_gradient(made, arguments, hardware=chosen, timeline=recorded))
+    if objects:
+        names = [against or hardware] if kernel else [name for name in (against, hardware) if name]
+        given = (arg, args, seed, drawn)
+        reports += _simulate_object(objects, entry or "", source or kernel or Path(), names, given, issue)
+    if kernel is not None:
+        names = [hardware] if against is None or objects else [against, hardware]
+        recorded = timeline is not None or report is not None
+        reports += _simulate_kernel(kernel, function, wrt or [], names, (arg, args, seed, drawn), timeline=recorded)
     files = {} if timeline is None else timeline_file(reports[-1], timeline)
     if report is not None:
         files |= report_files(reports, report)
     write_together(files)
     if as_json:
-        print_json({done.hardware.name: done.as_dict() for done in reports})
+        print_json({_distinct(done, reports): done.as_dict() for done in reports})
     else:
-        Console().print(Comparison(tuple(reports)) if against is not None else reports[0])
+        Console().print(Comparison(tuple(reports)) if len(reports) > 1 else reports[0])
+
+
+_Given = tuple[list[str] | None, Path | None, int, tuple[float, float]]
+
+
+def _check_what_is_simulated(
+    kernel: Path | None,
+    wrt: list[str] | None,
+    objects: list[Path] | None,
+    entry: str | None,
+    source: Path | None,
+    timeline: Path | None,
+) -> None:
+    if kernel is None and not objects:
+        raise typer.BadParameter("give a kernel's source, or --object")
+    if kernel is not None and not wrt:
+        raise typer.BadParameter("--wrt: say what to differentiate the kernel with respect to")
+    if objects and entry is None:
+        raise typer.BadParameter("--entry: say which function of the object to call")
+    if objects and kernel is None and source is None:
+        raise typer.BadParameter("--source: give a C header or source that declares the entry")
+    if kernel is None and timeline is not None:
+        raise typer.BadParameter("--timeline: an object has no schedule to show; leave it out")
+
+
+def _distinct(report: Report, reports: list[Report]) -> str:
+    """The machine's name, and before it what ran where several reports are of one machine."""
+    name = report.hardware.name
+    return name if sum(name == other.hardware.name for other in reports) == 1 else f"{report.label} on {name}"
+
+
+def _simulate_kernel(
+    kernel: Path, function: str | None, wrt: list[str], names: list[str], given: _Given, *, timeline: bool
+) -> list[Report]:
+    from tapeflow.api import gradient
+    from tapeflow.simulation import machine, options_for
+    from tapeflow.simulation import simulate as simulate_gradient
+
+    loaded = load(kernel, function)
+    reports: list[Report] = []
+    for name in names:
+        chosen = machine(name)
+        made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
+        arguments = _arguments(made.parameters, *given)
+        with _working(f"running {made.name} on {chosen.name}"):
+            reports.append(simulate_gradient(made, arguments, hardware=chosen, timeline=timeline))
+    return reports
+
+
+def _simulate_object(
+    objects: list[Path], entry: str, source: Path, names: list[str], given: _Given, issue: dict[str, Any]
+) -> list[Report]:
+    from tapeflow.object_simulation import NativeObject, object_report
+    from tapeflow.simulation import machine
+
+    native = NativeObject(objects, entry, source)
+    arguments = _arguments(native.parameters, *given)
+    reports: list[Report] = []
+    for name in names:
+        chosen = machine(name)
+        with _working(f"running {entry} on {chosen.name}"):
+            reports.append(object_report(native, native.run(arguments, hardware=chosen, **issue), chosen))
+    return reports
 
 
 def main() -> None:
@@ -270,7 +358,11 @@ def _names(wrt: list[str]) -> list[str]:
 
 
 def _arguments(
-    made: Gradient, numbers: list[str] | None, archive: Path | None, seed: int, interval: tuple[float, float]
+    parameters: Sequence[Parameter],
+    numbers: list[str] | None,
+    archive: Path | None,
+    seed: int,
+    interval: tuple[float, float],
 ) -> list[Any]:
     given = read_archive(archive) if archive is not None else {}
     for text in numbers or []:
@@ -281,7 +373,7 @@ def _arguments(
         given[name] = number
     if not interval[0] <= interval[1]:
         raise typer.BadParameter(f"--range: {interval[0]:g} is above {interval[1]:g}")
-    return complete_arguments(made.parameters, given, seed=seed, interval=interval)
+    return complete_arguments(parameters, given, seed=seed, interval=interval)
 
 
 @contextmanager

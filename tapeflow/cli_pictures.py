@@ -41,7 +41,7 @@ def timeline_file(report: Report, path: Path) -> dict[Path, str | bytes]:
 
 
 def report_files(reports: Sequence[Report], folder: Path) -> dict[Path, str | bytes]:
-    """A page about `reports` and the trace of the last one, in `folder`, which is made if it is not there.
+    """A page about `reports`, and the trace of the last one if it was recorded, in `folder`, which is made if need be.
 
     Raises:
         TapeflowError: the folder cannot be made.
@@ -49,7 +49,8 @@ def report_files(reports: Sequence[Report], folder: Path) -> dict[Path, str | by
     from tapeflow.hardware.html_report import html_page
 
     page = html_page(reports)
-    trace = timeline_file(reports[-1], folder / "timeline.json")
+    recorded = reports[-1].timeline is not None
+    trace = timeline_file(reports[-1], folder / "timeline.json") if recorded else {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

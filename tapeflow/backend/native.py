@@ -143,6 +143,40 @@ def compile_library(
     return library
 
 
+def compile_program(
+    sources: Mapping[str, str],
+    headers: Mapping[str, str],
+    flags: Sequence[str],
+    objects: Sequence[Path],
+    link: Sequence[str] = (),
+) -> Path:
+    """Compile C files and link them with object files to a program, or find the one made of the same before.
+
+    Args:
+        sources: name to text, of the C files.
+        headers: name to text, of what they include beside the runtime headers.
+        flags: in addition to `FLAGS`.
+        objects: object files, in order.
+        link: what the linker is told after the objects.
+
+    Raises:
+        TapeflowError: there is no compiler, it refuses the text, or the objects do not fit together.
+    """
+    compiler = find_compiler()
+    files = {**sources, **headers}
+    compiled = [hashlib.sha256(path.read_bytes()).hexdigest() for path in objects]
+    cache = _writable_cache(cache_directory())
+    program = cache / f"{next(iter(sources)).removesuffix('.c')}-{_key(compiler, files, (*flags, *compiled, *link))}"
+    if not program.exists():
+        with tempfile.TemporaryDirectory(dir=cache) as directory:
+            folder = Path(directory)
+            parts = [str(path.resolve()) for path in objects]
+            output = ("-o", "program", *sources, *parts, *link, "-lm")
+            _run_compiler(compiler, folder, files, (*flags, f"-I{INCLUDE}", "-I.", *output))
+            (folder / "program").replace(program)
+    return program
+
+
 def _suffix() -> str:
     return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -164,23 +198,22 @@ def _key(compiler: Compiler, files: Mapping[str, str], flags: Sequence[str]) -> 
 def _compiled(
     compiler: Compiler, directory: Path, files: Mapping[str, str], sources: Sequence[str], flags: Sequence[str]
 ) -> Path:
-    for name, text in files.items():
-        (directory / name).write_text(text, encoding="utf-8")
     library = f"library{_suffix()}"
     position = () if sys.platform == "win32" else ("-fPIC",)
-    command = [
-        *compiler.command,
-        *FLAGS,
-        *flags,
-        *position,
-        "-shared",
-        "-I.",
-        f"-I{INCLUDE}",
-        "-o",
-        library,
-        *sources,
-        "-lm",
-    ]
+    output = ("-shared", "-I.", f"-I{INCLUDE}", "-o", library, *sources, "-lm")
+    _run_compiler(compiler, directory, files, (*flags, *position, *output))
+    return directory / library
+
+
+def _run_compiler(compiler: Compiler, directory: Path, files: Mapping[str, str], options: Sequence[str]) -> None:
+    """Write `files` into `directory` and run the compiler there.
+
+    Raises:
+        TapeflowError: it fails; then with its words.
+    """
+    for name, text in files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    command = [*compiler.command, *FLAGS, *options]
     # zig keeps a cache of its own, by default in the home directory; filling it takes ten seconds.
     environment = {"ZIG_GLOBAL_CACHE_DIR": str(directory.parent / "zig"), **os.environ}
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=environment)
@@ -189,7 +222,6 @@ def _compiled(
             f"the C compiler failed\n  {shlex.join(command)}\n{done.stderr.strip()}",
             hint="try another compiler by setting CC; if none takes the generated C, that is a bug of Tapeflow",
         )
-    return directory / library
 
 
 # Calls

@@ -55,11 +55,16 @@ def is_array(source_type: SourceType) -> bool:
 
 
 def signature(function: Node) -> Signature:
-    """The signature of a function that is defined.
+    """The signature of a function.
 
     Raises:
         TapeflowError: at a parameter that the frontend does not take, or at the function for its result.
     """
+    return signature_of(function, parameters(function))
+
+
+def signature_of(function: Node, declarations: Sequence[Node]) -> Signature:
+    """The signature that a function has with these `declarations` as its parameters; otherwise as `signature`."""
     if function.type.is_variadic:
         raise function.error(
             f"'{function.spelling}' takes a variable number of arguments, which is not supported",
@@ -72,7 +77,7 @@ def signature(function: Node) -> Signature:
             f"'{function.spelling}' returns a value of type '{result_type.spelling}', which is not supported",
             "return a number, or write the result into an array parameter",
         )
-    return Signature(tuple(_parameter(declared) for declared in parameters(function)), result)
+    return Signature(tuple(_parameter(declared) for declared in declarations), result)
 
 
 def _parameter(declaration: Node) -> Parameter:

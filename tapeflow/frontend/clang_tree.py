@@ -59,6 +59,9 @@ _CONSTANT_EXPRESSIONS = frozenset(
     {"INTEGER_LITERAL", "FLOATING_LITERAL", "CHARACTER_LITERAL", "CXX_UNARY_EXPR", "CALL_EXPR"}
 )
 
+# CXTranslationUnit_SkipFunctionBodies.
+_SKIP_FUNCTION_BODIES = 0x40
+
 # CXEvalResultKind.
 _INTEGER, _FLOAT = 1, 2
 
@@ -305,17 +308,20 @@ class SyntaxTree:
     Args:
         name: the file's name, as positions show it; includes in quotes are looked for next to it.
         text: what the file holds.
+        declarations_only: whether to leave out what functions do.
 
     Raises:
         TapeflowError: with all that clang has to say against the file.
     """
 
-    def __init__(self, name: str, text: bytes):
+    def __init__(self, name: str, text: bytes, *, declarations_only: bool = False):
         clang = _clang()
         self._file_names: dict[int | None, StringAttr] = {}
         self._declarations: dict[Any, Node] = {}
         try:
-            self._unit: Any = clang.Index.create().parse(name, list(_ARGUMENTS), [(name, text)])
+            self._unit: Any = clang.Index.create().parse(
+                name, list(_ARGUMENTS), [(name, text)], _SKIP_FUNCTION_BODIES if declarations_only else 0
+            )
         except clang.TranslationUnitLoadError as error:
             raise TapeflowError("clang cannot read this file", location=f"{name}:1:1") from error
         self._check()

@@ -127,8 +127,9 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     points = [
         (report, report.operations / max(report.dram_bytes, 1), report.operations / max(report.seconds * 1e9, 1e-9))
         for report in reports
+        if report.operations > 0  # what is not known, or not there, has no place in a logarithmic picture
     ]
-    intensities = [max(intensity, 1e-3) for _, intensity, _ in points]
+    intensities = [max(intensity, 1e-3) for _, intensity, _ in points] or [1.0]
     span = np.geomspace(min(*intensities, 0.05) / 3, max(*intensities, 2.0) * 6, 200)
     drawn: set[str] = set()
     styles = iter(("-", "--", "-.", ":") * len(reports))
@@ -149,7 +150,7 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     axes.set_yscale("log")
     axes.set_xlabel("floating-point operations a byte of DRAM traffic", fontsize=8)
     axes.set_ylabel("floating-point operations a nanosecond", fontsize=8)
-    axes.set_ylim(bottom=min(rate for *_, rate in points) / 4 or None)
+    axes.set_ylim(bottom=min((rate for *_, rate in points), default=0.04) / 4)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_formatter(NullFormatter())
         axis.set_major_formatter(FormatStrFormatter("%g"))

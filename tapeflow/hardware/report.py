@@ -71,6 +71,9 @@ class Report:
     timeline: Timeline | None = None
     """What happened when, if that was recorded."""
 
+    accesses_only: bool = False
+    """Whether only loads and stores are known, of an object that somebody else compiled: no operations, no schedule."""
+
     @classmethod
     def from_counters(
         cls,
@@ -80,13 +83,14 @@ class Report:
         *,
         label: str = "",
         timeline: Timeline | None = None,
+        accesses_only: bool = False,
     ) -> Report:
         """The report of a call that counted `counters` on `hardware`, with `mix` from the schedule.
 
         Raises:
             TapeflowError: an energy table lacks a row that the call needs.
         """
-        report = cls(hardware, counters, mix, label, timeline)
+        report = cls(hardware, counters, mix, label, timeline, accesses_only)
         _ = report.energy
         return report
 
@@ -145,7 +149,7 @@ class Report:
         demand = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
         mshrs = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
         bounds = {
-            "compute": float(self.compute),
+            "issue of accesses" if self.accesses_only else "compute": float(self.compute),
             "DRAM bandwidth": (dram_bursts(counters, "reads") + dram_bursts(counters, "writes")) * burst_ns * per_ns,
             f"{mshrs} miss registers": demand * shortest_ns * per_ns / mshrs,
         }
@@ -217,6 +221,7 @@ class Report:
         return {
             "label": self.label,
             "hardware": self.hardware.model_dump(mode="json"),
+            "accesses_only": self.accesses_only,
             "cycles": self.cycles,
             "seconds": self.seconds,
             "compute_cycles": self.compute,
@@ -245,6 +250,8 @@ class Report:
         rows["SRAM"] = _bytes(self.sram_bytes)
         rows["energy on chip"] = _energy(parts.on_chip)
         rows |= {f"  {part}": _energy(parts.parts[part]) for part in parts.parts if not part.startswith("dram")}
+        if self.accesses_only:
+            rows["  functional units"] = "not known"
         spread = self.energy_spread
         rows["  least, median, most"] = ", ".join(map(_energy, (spread.minimum, spread.median, spread.maximum)))
         rows["energy of DRAM"] = _energy(parts.dram)
@@ -285,18 +292,34 @@ class Comparison:
             "cycles": (last.cycles, report.cycles),
             "DRAM bytes": (last.dram_bytes, report.dram_bytes),
             "SRAM bytes": (last.sram_bytes, report.sram_bytes),
-            "energy on chip": (last.energy.on_chip, report.energy.on_chip),
+            **self._energies(last, report),
             "energy of DRAM": (last.energy.dram, report.energy.dram),
         }
         return {what: _quotient(theirs, mine) for what, (theirs, mine) in pairs.items()}
 
+    def _energies(self, last: Report, report: Report) -> dict[str, tuple[float, float]]:
+        """On-chip energy of both; that of memory alone where the operations of one are not known."""
+        if any(done.accesses_only for done in self.reports):
+            return {"energy of memory": (last.energy.memory, report.energy.memory)}
+        return {"energy on chip": (last.energy.on_chip, report.energy.on_chip)}
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be said beside the numbers: what was not equal, what is not known, and what bounds each run."""
+        notes = [f"NOT EQUAL: {name} differs in {'; '.join(what)}" for name, what in self.differences.items() if what]
+        unknown = [report.label for report in self.reports if report.accesses_only]
+        if unknown and not all(report.accesses_only for report in self.reports):
+            notes.append(f"{', '.join(unknown)}: loads and stores only, so energy is compared without functional units")
+        return notes + [f"{report.hardware.name}: {report.bottleneck}" for report in self.reports]
+
     def __rich__(self) -> Table:
-        notes = [f"{name} differs in {', '.join(what)}" for name, what in self.differences.items() if what]
-        notes += [f"{report.hardware.name}: {report.bottleneck}" for report in self.reports]
+        notes = self.notes
         table = Table(title=self.reports[-1].label or None, caption="\n".join(notes), caption_justify="left")
         table.add_column("")
+        several = len({report.label for report in self.reports}) > 1
         for report in self.reports:
-            table.add_column(report.hardware.name, justify="right")
+            what = f"{report.label} on " if several else ""
+            table.add_column(f"{what}{report.hardware.name}", justify="right")
         rows = [report.rows() for report in self.reports]
         for name in rows[0]:
             table.add_row(name, *(row[name] for row in rows))

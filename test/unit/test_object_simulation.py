@@ -1,0 +1,277 @@
+"""Native objects on the modelled machine: the same counts as our own model build, again and again; and refusals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tapeflow
+from bench.suite import SUITE
+from tapeflow import cli
+from tapeflow.arguments import ArgumentError
+from tapeflow.backend.native import INCLUDE
+from tapeflow.backend.object_program import FLAGS, counter_names
+from tapeflow.hardware import Hardware
+from tapeflow.object_simulation import NativeObject
+from tapeflow.simulation import options_for
+
+CLANG = shutil.which("clang")
+pytestmark = pytest.mark.skipif(
+    CLANG is None or sys.platform != "linux",
+    reason="MEASURING NATIVE OBJECTS IS NOT TESTED: it needs clang (callbacks for loads and stores) and Linux",
+)
+
+REVERSE = """
+#include <stdlib.h>
+
+double reverse(int n, const double x[n], double y[n]) {
+  double *t = malloc(n * sizeof *t);
+  double s = 0;
+  for (int i = 0; i < n; i++) t[i] = 2 * x[i];
+  for (int i = n - 1; i >= 0; i--) y[i] = s += t[i];
+  free(t);
+  return s;
+}
+"""
+DECLARATION = "double reverse(int n, const double x[n], double y[n])"
+
+
+def compiled(folder: Path, source: str, *flags: str, name: str = "f", callbacks: bool = True) -> Path:
+    (folder / f"{name}.c").write_text(source)
+    told = [FLAGS] if callbacks else []
+    output = ["-c", f"{name}.c", "-o", f"{name}.o"]
+    command = [CLANG or "", "-O2", "-fno-vectorize", "-fno-slp-vectorize", *told, f"-I{INCLUDE}", *flags, *output]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / f"{name}.o"
+
+
+def test_a_tape_of_n_lines_counts_as_in_closed_form(tmp_path):
+    made = compiled(tmp_path, REVERSE)
+    n, x = 800, np.linspace(0, 1, 800)
+    run = NativeObject(made, "reverse", DECLARATION).run([n, x, np.zeros(n)], hardware=Hardware.preset("cache-2k"))
+    assert run.returned == pytest.approx(2 * x.sum())
+    np.testing.assert_allclose(run.arrays[1], 2 * np.cumsum(x[::-1])[::-1])
+    counted = run.counts
+    assert counted["array_reads"] == counted["array_writes"] == n
+    assert counted["tape_reads"] == counted["tape_writes"] == n
+    assert counted["array_read_misses"] == counted["array_write_misses"] == counted["tape_write_misses"] == n // 8
+    assert n // 8 - 2048 // 64 <= counted["tape_read_misses"] <= n // 8
+    again = NativeObject(made, "reverse", DECLARATION).run([n, x, np.zeros(n)], hardware=Hardware.preset("cache-2k"))
+    assert again.counts == counted
+
+
+# A compiler keeps elements in registers, which the model build does not; here none may be left out.
+EVERY_ACCESS = """
+#include "tapeflow_rt.h"
+#undef TF_LOAD
+#undef TF_STORE
+#undef TF_ADD
+#undef TF_RECORD
+#undef TF_REPLAY
+#define AT(p) (*(volatile __typeof__(*(p)) *)(p))
+#define TF_LOAD(A, k) AT(&(A)[k])
+#define TF_STORE(A, k, v) ((void)(AT(&(A)[k]) = (v)))
+#define TF_ADD(A, k, v) ((void)(AT(&(A)[k]) += (v)))
+#define TF_RECORD(tape, ...) ((void)(AT(tape) = __VA_ARGS__, tape++))
+#define TF_REPLAY(tape) (--tape, AT(tape))
+"""
+
+# The runtime's own object is touched too: where its arena is, and what it notes; and saved registers and spilled
+# constants on the stack.
+BOOKKEEPING = 80
+
+
+@pytest.mark.parametrize("name", ["worked_example", "logsum", "mttkrp"])
+@pytest.mark.parametrize("size_bytes", [4096, 32768])
+def test_our_own_c_counts_as_in_our_own_model_build(tmp_path, name: str, size_bytes: int):
+    kernel = SUITE[name]
+    hardware = Hardware.preset("cache-32k").with_(cache={"size_bytes": size_bytes, "ways": 4})
+    grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(hardware))
+    arguments = kernel.arguments("mini")
+    ours = tapeflow.simulate(grad, list(arguments.values()), hardware=hardware).counters
+
+    (tmp_path / f"{grad.name}.h").write_text(grad.header)
+    (tmp_path / "every.h").write_text(EVERY_ACCESS)
+    made = compiled(tmp_path, grad.c_source, "-ffp-contract=off", "-include", "every.h", name=grad.name)
+    native = NativeObject(made, grad.name, tmp_path / f"{grad.name}.h")
+    given = [_argument(parameter, arguments) for parameter in native.parameters]
+    theirs = native.run(given, hardware=hardware).counts
+    for written in ("reads", "writes"):
+        here = sum(ours[f"{of}_{written}"] for of in ("array", "tape"))
+        there = sum(theirs[f"{of}_{written}"] for of in ("array", "tape"))
+        assert here <= there <= here + BOOKKEEPING, written
+    misses = [
+        sum(counts[f"{of}_{what}_misses"] for of in ("array", "tape") for what in ("read", "write"))
+        for counts in (ours, theirs)
+    ]
+    # The tapes lie side by side in the arena there, five lines apart here: a few lines fall on other sets.
+    assert misses[1] == pytest.approx(misses[0], rel=0.03, abs=8)
+
+
+def _argument(parameter: tapeflow.arguments.Parameter, arguments: dict[str, object]) -> object:
+    """The kernel's own argument; for a shadow zeros like its array; 1 for a seed."""
+    if parameter.name in arguments:
+        return arguments[parameter.name]
+    if parameter.is_array:
+        return np.zeros_like(arguments[parameter.name.removesuffix("_b")])
+    return 1.0
+
+
+TRAPS = """
+#include <stdlib.h>
+#include <string.h>
+static double table[4096];
+struct pair { char c; double d; } __attribute__((packed));
+void traps(int n, double y[n]) {
+  double *t = calloc(n, sizeof *t), *u = NULL, stack[512];
+  volatile double *v = stack;
+  for (int i = 0; i < 512; i++) v[i] = table[i] = i;
+  for (int i = 0; i < n; i++) { u = realloc(u, (i + 1) * sizeof *u); u[i] = t[i] + table[i % 512]; }
+  memcpy(y, u, n * sizeof *y);
+  memset(t, 0, n * sizeof *t);
+  struct pair *p = malloc(100 * sizeof *p);
+  for (int i = 0; i < 100; i++) p[i].d = y[i % n];
+  for (int i = 0; i < 100; i++) y[i % n] += p[99 - i].d - y[i % n];
+  void *block;
+  if (posix_memalign(&block, 4096, 8) == 0) free(block);
+  free(p); free(t); free(u);
+}
+"""
+
+
+def test_stack_globals_and_every_kind_of_heap_repeat(tmp_path):
+    made = compiled(tmp_path, TRAPS)
+    runs = [
+        NativeObject(made, "traps", "void traps(int n, double y[n]);").run(
+            [300, np.zeros(300)], hardware=Hardware.preset("cache-4k")
+        )
+        for _ in range(3)
+    ]
+    assert runs[0].counts == runs[1].counts == runs[2].counts
+    assert runs[0].arrays[0][200] == 200
+    # memset of the heap and memcpy out of it, 300 words each, beside the loops' own accesses.
+    assert runs[0].counts["tape_writes"] >= 300 + 300 + 100
+    assert runs[0].counts["array_writes"] >= 300 + 2 * 512 + 100
+
+
+def test_accesses_that_cross_lines_look_up_both(tmp_path):
+    source = """
+    struct __attribute__((packed)) odd { char c; double d; };
+    void odd(int n, double y[n]) { volatile struct odd *p = (volatile struct odd *)((char *)y + 55);
+      for (int i = 0; i < n; i++) p->d = i; }
+    """
+    made = compiled(tmp_path, source)
+    counted = (
+        NativeObject(made, "odd", "void odd(int n, double y[n])")
+        .run([16, np.zeros(16)], hardware=Hardware.preset("cache-4k"))
+        .counts
+    )
+    assert counted["array_write_misses"] in (1, 2)
+    assert counted["array_writes"] in (16, 32)
+
+
+def test_ports_and_interval_give_the_time(tmp_path):
+    made = compiled(tmp_path, REVERSE)
+    n = 64
+    arguments = [n, np.zeros(n), np.zeros(n)]
+    hardware = Hardware.preset("cache-32k").with_(dram={"timing": "fixed", "fixed_latency_ns": 1})
+    reports = {
+        interval: tapeflow.simulate_object(
+            made, "reverse", arguments, declaration=DECLARATION, hardware=hardware, interval=interval
+        )
+        for interval in (None, 1, 7)
+    }
+    assert reports[None].compute == -(-4 * n // 3)
+    assert reports[1].compute == 4 * n
+    assert reports[7].compute == 7 * 4 * n
+    assert all(report.bounds[0].cycles <= report.cycles for report in reports.values())
+    relaxed = tapeflow.simulate_object(
+        made, "reverse", arguments, declaration=DECLARATION, hardware=hardware, slack=2000
+    )
+    assert relaxed.stalls["waiting for a cache line"] == 0
+    assert relaxed.rows()["  functional units"] == "not known"
+
+
+def test_a_comparison_with_a_gradient_leaves_functional_units_out(tmp_path):
+    kernel = SUITE["logsum"]
+    grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt))
+    ours = tapeflow.simulate(grad, list(kernel.arguments("mini").values()), hardware="cache-4k")
+    made = compiled(tmp_path, REVERSE)
+    theirs = tapeflow.simulate_object(
+        made, "reverse", [64, np.zeros(64), np.zeros(64)], declaration=DECLARATION, hardware="cache-4k"
+    )
+    both = theirs.against(ours)
+    assert "energy of memory" in both.ratios(theirs) and "energy on chip" not in both.ratios(theirs)
+    assert "reverse: loads and stores only, so energy is compared without functional units" in both.notes
+
+
+def test_the_names_of_the_counters_are_those_of_the_model():
+    report = tapeflow.simulate(
+        tapeflow.gradient(tapeflow.load(SUITE["logsum"].source), wrt=["x"]),
+        list(SUITE["logsum"].arguments("mini").values()),
+        hardware="cache-4k",
+    )
+    assert counter_names() == tuple(report.counters)
+
+
+def test_what_cannot_be_measured_is_refused(tmp_path):
+    def simulate(made: Path, entry: str = "reverse", declaration: str = DECLARATION, n: int = 4):
+        arguments = [n, np.zeros(4), np.zeros(4)]
+        return tapeflow.simulate_object(made, entry, arguments, declaration=declaration, hardware="cache-4k")
+
+    silent = compiled(tmp_path, REVERSE, name="silent", callbacks=False)
+    with pytest.raises(tapeflow.TapeflowError, match=r"does not tell its loads and stores\n  help: compile it with"):
+        simulate(silent)
+    made = compiled(tmp_path, REVERSE)
+    with pytest.raises(tapeflow.TapeflowError, match=r"cannot read .*nowhere\.o"):
+        simulate(tmp_path / "nowhere.o")
+    with pytest.raises(tapeflow.TapeflowError, match=r"'backward' is not declared here\n  help: .* declares reverse"):
+        simulate(made, "backward")
+    with pytest.raises(tapeflow.TapeflowError, match="no program can be made that calls 'backward'"):
+        simulate(made, "backward", "double backward(int n, double x[n], double y[n])")
+    with pytest.raises(tapeflow.TapeflowError, match="is a pointer to pointers"):
+        simulate(made, declaration="double reverse(int n, double **x, double *y)")
+    with pytest.raises(ArgumentError, match="expected shape"):
+        simulate(made, n=5)
+    wild = compiled(tmp_path, "double wild(int n, double *x, double *y) { return *(volatile double *)8; }", name="w")
+    with pytest.raises(tapeflow.TapeflowError, match="'wild' died of SIGSEGV"):
+        simulate(wild, "wild", "double wild(int n, double *x, double *y)")
+    with pytest.raises(tapeflow.TapeflowError, match="an interval of 0"):
+        tapeflow.simulate_object(made, "reverse", [], declaration=DECLARATION, hardware="cache-4k", interval=0)
+
+
+def test_the_command_line_measures_objects_alone_and_beside_a_gradient(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    compiled(tmp_path, REVERSE)
+
+    def run(*arguments: str, code: int = 0) -> str:
+        done = CliRunner().invoke(cli.app, ["simulate", *arguments, "--arg", "n=100", "--hardware", "cache-2k"])
+        assert done.exit_code == code, done.output
+        return " ".join(done.output.replace("│", " ").split())
+
+    of_object = ("--object", "f.o", "--entry", "reverse", "--source", "f.c")
+    alone = json.loads(run(*of_object, "--json"))
+    assert alone["cache-2k"]["counters"]["tape_reads"] == 100 and alone["cache-2k"]["accesses_only"]
+    two = json.loads(run(*of_object, "--against", "cache-32k", "--json"))
+    assert list(two) == ["cache-32k", "cache-2k"] and two["cache-2k"] == alone["cache-2k"]
+    kernel = str(SUITE["logsum"].source)
+    assert "reverse on cache-2k" in run(kernel, "--wrt", "x", *of_object)
+    both = json.loads(run(kernel, "--wrt", "x", *of_object, "--json", "--interval", "2"))
+    assert list(both) == ["reverse on cache-2k", "logsum_grad on cache-2k"]
+    run(*of_object, "--report", "out", "--against", "cache-32k")
+    assert "<h1>reverse on cache-2k</h1>" in (tmp_path / "out" / "index.html").read_text()
+    for wrong, message in (
+        ((), "give a kernel's source, or --object"),
+        ((kernel,), "--wrt: say what"),
+        (of_object[:2], "--entry: say which"),
+        (of_object[:4], "--source: give a C header"),
+        ((*of_object, "--timeline", "t.json"), "an object has no schedule to show"),
+    ):
+        assert message in run(*wrong, code=2)
