@@ -39,10 +39,11 @@ class CArray:
     """An array argument or a local array.
 
     Attributes:
-        root: the argument, or the result of the allocation.
+        root: the argument, or the result of the allocation or of `memref.get_global`.
         ctype: of an element.
         extents: one a dimension.
-        place: `parameter`; `scalar`, a local variable; `stack` or `arena`, a local array.
+        place: `parameter`; `scalar`, a local variable; `stack` or `arena`, a local array;
+            `table`, a constant global.
         written: whether the function stores to it.
         reads_extents: whether the outermost extent of an argument is asked for.
     """
@@ -50,7 +51,7 @@ class CArray:
     root: SSAValue
     ctype: str
     extents: tuple[Extent, ...]
-    place: Literal["parameter", "scalar", "stack", "arena"]
+    place: Literal["parameter", "scalar", "stack", "arena", "table"]
     written: bool = False
 
     @property
@@ -82,7 +83,7 @@ def root_of(value: SSAValue) -> SSAValue:
         match value.owner:
             case memref.CastOp() | memref.SubviewOp():
                 value = value.owner.source
-            case memref.AllocOp() | memref.AllocaOp():
+            case memref.AllocOp() | memref.AllocaOp() | memref.GetGlobalOp():
                 return value
             case Operation():
                 raise TapeflowError(
@@ -106,7 +107,7 @@ class Arrays:
 
     function: func.FuncOp
     of_root: dict[SSAValue, CArray] = field(default_factory=dict[SSAValue, CArray])
-    """Arguments in order, then allocations in order."""
+    """Arguments in order, then allocations and tables in order."""
 
     extra: set[ExtentParameter] = field(default_factory=set[ExtentParameter])
     """The extra parameters."""
@@ -121,6 +122,9 @@ class Arrays:
             match op:
                 case memref.AllocOp() | memref.AllocaOp():
                     self.of_root[op.memref] = _local(op)
+                case memref.GetGlobalOp():
+                    extents = tuple(memref_type(op.memref).get_shape())
+                    self.of_root[op.memref] = CArray(op.memref, _element(op.memref), extents, "table")
                 case memref.StoreOp() | ad.AccumulateOp():
                     self.of(op.memref).written = True
                 case memref.CopyOp():
@@ -136,7 +140,7 @@ class Arrays:
 
     @property
     def locals(self) -> Iterator[CArray]:
-        """The local arrays, in order."""
+        """The local arrays and the tables, in order."""
         return (array for array in self.of_root.values() if array.place != "parameter")
 
     def extent(self, op: memref.DimOp) -> Extent:

@@ -18,6 +18,7 @@ from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_plan import Plan, extra_parameters
 from tapeflow.backend.c_regions import CRegion
 from tapeflow.backend.c_statements import Statements
+from tapeflow.backend.c_tables import table_lines
 from tapeflow.backend.c_text import Line, Text, wrapped
 from tapeflow.backend.c_types import c_type, is_float
 from tapeflow.backend.c_values import Values, field_names
@@ -271,6 +272,9 @@ class FunctionPrinter:
                     yield self._line(f"TF_ARRAY({name}, {count});")
                 case "scalar":
                     yield self._line(f"{array.ctype} {name};")
+                case "table":
+                    yield from (self._line(line) for line in table_lines(array, name))
+                    yield self._line(f"TF_ARRAY({name}, {count});")
 
     def _opened(self, region: CRegion) -> Iterator[Line]:
         """The lines that open a region."""
@@ -310,7 +314,15 @@ class FunctionPrinter:
         return ops[index]
 
     def _has_text(self, op: Operation) -> bool:
-        silent = memref.AllocOp | memref.AllocaOp | memref.DeallocOp | tape.CreateOp | stream.CreateOp | spad.AllocOp
+        silent = (
+            memref.AllocOp
+            | memref.AllocaOp
+            | memref.GetGlobalOp
+            | memref.DeallocOp
+            | tape.CreateOp
+            | stream.CreateOp
+            | spad.AllocOp
+        )
         return not isinstance(op, silent)
 
     def _tapes(self) -> Iterator[tuple[CRegion, str]]:

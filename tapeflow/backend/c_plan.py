@@ -20,7 +20,7 @@ from tapeflow.errors import TapeflowError
 _PRINTED = (
     func.FuncOp, func.ReturnOp, scf.ForOp, scf.IfOp, scf.YieldOp,
     memref.LoadOp, memref.StoreOp, memref.AllocOp, memref.AllocaOp, memref.DeallocOp, memref.DimOp, memref.CastOp,
-    memref.SubviewOp, memref.CopyOp, ad.AccumulateOp,
+    memref.SubviewOp, memref.CopyOp, memref.GetGlobalOp, ad.AccumulateOp,
     tape.CreateOp, tape.PushOp, tape.PopOp, tape.RecordOp, tape.ReplayOp,
     spad.AllocOp, spad.WriteOp, spad.ReadOp, spad.FullOp, spad.EmptyOp, spad.LayerOp, spad.YieldOp, spad.DmaStartOp,
     spad.DmaWaitOp, stream.CreateOp, stream.PushOp, stream.PrefetchOp, stream.PopOp, stream.CloseOp,
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def locals(self) -> list[CArray]:
-        """The local arrays that are used, in order."""
+        """The local arrays and tables that are used, in order."""
         return [array for array in self.arrays.locals if array.root.owner in self.needs.ops]
 
     def _is_reserved(self, region: CRegion) -> bool:

@@ -28,6 +28,7 @@ _SILENT = (
     arith.ConstantOp,
     memref.AllocOp,
     memref.AllocaOp,
+    memref.GetGlobalOp,
     memref.DeallocOp,
     memref.DimOp,
     memref.CastOp,

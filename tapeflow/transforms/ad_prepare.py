@@ -22,6 +22,7 @@ from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
+from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
@@ -40,6 +41,7 @@ _KNOWN: frozenset[type[Operation]] = frozenset(
         memref.CastOp,
         memref.DeallocOp,
         memref.DimOp,
+        memref.GetGlobalOp,
         memref.LoadOp,
         memref.StoreOp,
         memref.SubviewOp,
@@ -54,7 +56,6 @@ _REMEDIES: Mapping[str, str] = {
     "tensor": "bufferize it first, with mlir-opt --one-shot-bufferize",
     "cf": "write it with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
     "memref.copy": "copy element by element in a loop",
-    "memref.get_global": "pass the table as an argument",
 }
 """What to do about an operation that is refused, by its name or its dialect."""
 
@@ -119,6 +120,7 @@ def prepare(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None
     inline_calls(function, functions)
     check_operations(function)
     keep_local_arrays_in_their_blocks(function)
+    gather_tables(function)
     promote_scalars(function)
     simplify(function)
     unify_common_subexpressions(function)
