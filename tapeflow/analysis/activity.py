@@ -20,7 +20,7 @@ from tapeflow.analysis.derivative_rules import differentiable_operands, rule_of
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import location_of, source_name
-from tapeflow.dialects import ad
+from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 
 
@@ -108,6 +108,13 @@ def _flows(op: Operation) -> Iterator[_Edge]:
         case memref.StoreOp() if is_float(op.value):
             for root in roots(op.memref):
                 yield _Edge(op.value, root, op)
+        case ad.AccumulateOp():
+            for root in roots(op.memref):
+                yield _Edge(op.value, root, op)
+        case tape.PushOp() if is_float(op.value):
+            yield _Edge(op.value, op.tape, op)
+        case tape.PopOp() if is_float(op.value):
+            yield _Edge(op.tape, op.value, op)
         case _ if rule_of(op) is not None:
             result = op.results[0]
             if is_float(result):
@@ -185,7 +192,7 @@ class Activity:
         return is_float(value) and value in self._varied and value in self._useful
 
     def array(self, root: SSAValue) -> bool:
-        """Whether an array, an argument or a local one, has a shadow."""
+        """Whether an array, an argument or a local one, has a shadow; of a tape, whether it remembers active values."""
         return root in self._varied and root in self._useful
 
     def view(self, array: SSAValue) -> bool:
@@ -212,7 +219,7 @@ class Activity:
 
     def _check(self, op: Operation) -> None:
         match op:
-            case memref.LoadOp() | memref.StoreOp():
+            case memref.LoadOp() | memref.StoreOp() | ad.AccumulateOp():
                 self._check_access(op, op.memref)
             case scf.ForOp() | scf.IfOp():
                 self._check_carried_arrays(op)

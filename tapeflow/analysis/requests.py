@@ -36,3 +36,8 @@ def primal_of(request: DerivativeRequest, functions: Mapping[str, func.FuncOp]) 
             hint="define it in the same module",
         )
     return primal
+
+
+def is_derivative(function: func.FuncOp) -> bool:
+    """Whether `ad-differentiate` made `function`."""
+    return bool({"tapeflow.gradient_of", "tapeflow.tangent_of"} & function.attributes.keys())

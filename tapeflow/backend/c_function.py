@@ -72,7 +72,7 @@ class FunctionPrinter:
         for argument, name in zip(self.function.args, names, strict=True):
             parameters += self._parameters_of(argument, name)
         results = tuple(self.function.function_type.outputs.data)
-        returned = next((index for index in range(len(results)) if self._adjoint_of(index) is None), None)
+        returned = next((index for index in range(len(results)) if not self._is_derivative(index)), None)
         for index, type_ in enumerate(results):
             if index != returned:
                 c_type(type_, self.function.location)
@@ -102,6 +102,10 @@ class FunctionPrinter:
 
     def _adjoint_of(self, index: int) -> str | None:
         return self._result_attribute(index, "tapeflow.adjoint_of")
+
+    def _is_derivative(self, index: int) -> bool:
+        """Whether a result is an adjoint or a tangent: it leaves through a pointer."""
+        return self._adjoint_of(index) is not None or self._result_attribute(index, "tapeflow.tangent_of") is not None
 
     def _result_name(self, index: int) -> str:
         if (of := self._adjoint_of(index)) is not None:

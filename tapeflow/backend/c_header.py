@@ -43,7 +43,12 @@ def header_text(name: str, printers: Sequence[FunctionPrinter]) -> str:
 
 def _described(printer: FunctionPrinter) -> Iterator[str]:
     gradient_of = printer.function.attributes.get("tapeflow.gradient_of")
-    if isinstance(gradient_of, StringAttr):
+    if _is_tangent(printer):
+        what = (
+            f"{gradient_of.data}, its gradient and" if isinstance(gradient_of, StringAttr) else f"{_primal(printer)},"
+        )
+        yield f"/* {what} the tangents of all that it computes."
+    elif isinstance(gradient_of, StringAttr):
         yield f"/* {gradient_of.data} and its gradient."
     else:
         yield f"/* {printer.name}."
@@ -68,7 +73,8 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
         case "extent":
             return "an extent of the array before it"
         case "result":
-            return "set to a result" if not parameter.name.endswith("_b") else "set to an adjoint"
+            kind = _derivative(printer, parameter.name)
+            return "set to a result" if kind is None else f"set to {kind}"
         case "scalar":
             return _scalar_role(printer, parameter)
         case "array":
@@ -78,18 +84,47 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             return f"{shape or '[1]'}, {_array_role(printer, parameter)}"
 
 
+def _is_tangent(printer: FunctionPrinter) -> bool:
+    return "tapeflow.tangent_of" in printer.function.attributes
+
+
+def _primal(printer: FunctionPrinter) -> str | None:
+    """What the function is a derivative of; None if it is none."""
+    attributes = printer.function.attributes
+    of = attributes.get("tapeflow.gradient_of", attributes.get("tapeflow.tangent_of"))
+    return of.data if isinstance(of, StringAttr) else None
+
+
+def _derivative(printer: FunctionPrinter, name: str) -> str | None:
+    """What the name of a parameter says it is: of an adjoint or a tangent; None of others."""
+    if _is_tangent(printer) and name.endswith("_d"):
+        return "a tangent"
+    return "an adjoint" if name.endswith("_b") else None
+
+
 def _scalar_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
-    gradient_of = printer.function.attributes.get("tapeflow.gradient_of")
-    if not isinstance(gradient_of, StringAttr):
+    primal = _primal(printer)
+    if primal is None:
         return "a number"
-    return "seed: the cotangent of the result" if parameter.name.endswith("_b") else f"as in {gradient_of.data}"
+    match _derivative(printer, parameter.name):
+        case "a tangent":
+            return f"tangent of {parameter.name.removesuffix('_d')}"
+        case "an adjoint":
+            return "seed: the cotangent of the result"
+        case _:
+            return f"as in {primal}"
 
 
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
-    primal = parameter.name.removesuffix("_b")
     names = [other.name for other in printer.signature.parameters]
-    if primal != parameter.name and primal in names and "tapeflow.gradient_of" in printer.function.attributes:
-        return f"shadow: on entry the cotangent of {primal}'s final value, on exit that of its initial value"
+    kind = _derivative(printer, parameter.name) if _primal(printer) is not None else None
+    of = parameter.name[:-2]
+    if kind == "a tangent" and of in names:
+        if not parameter.written:
+            return f"tangent of {of}"
+        return f"on entry the tangent of {of}'s initial value, on exit that of its final value"
+    if kind == "an adjoint" and of in names:
+        return f"shadow: on entry the cotangent of {of}'s final value, on exit that of its initial value"
     return "written" if parameter.written else "read only"
 
 

@@ -12,6 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tapeflow.analysis.requests import is_derivative
 from tapeflow.backend.c_function import FunctionPrinter, RecordType
 from tapeflow.backend.c_header import header_text
 from tapeflow.backend.c_names import Scope
@@ -28,7 +29,7 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         name: of the one function to print; None for all.
 
     Returns:
-        The text, named after the one function or the first gradient among them, else the first function.
+        The text, named after the one function or the first derivative among them, else the first function.
 
     Raises:
         TapeflowError: an operation, a type or a layout that has no C, and where it stands; no such function.
@@ -71,8 +72,8 @@ def _functions(op: Operation, name: str | None) -> list[func.FuncOp]:
 
 def _most_wanted(functions: Sequence[func.FuncOp]) -> func.FuncOp:
     """The function that gives the file its name."""
-    gradients = [function for function in functions if "tapeflow.gradient_of" in function.attributes]
-    return (gradients or functions)[0]
+    derivatives = [function for function in functions if is_derivative(function)]
+    return (derivatives or functions)[0]
 
 
 def _record_lines(records: Sequence[RecordType]) -> list[Line]:

@@ -91,12 +91,14 @@ def can_be_active(type_: Attribute) -> bool:
 
 
 class RequestNamesAFunction(SymbolUserOpInterface):
-    """The primal of a request is a function of the module, and the request fits its signature."""
+    """The primal of a request is a function of the module, or one that a request makes; the request fits it."""
 
     def verify(self, op: Operation) -> None:
         """Check the primal's existence, the number of marks, and that only floats are marked active."""
         assert isinstance(op, DerivativeRequest)
         primal = SymbolTable.lookup_symbol(op, op.primal)
+        if isinstance(primal, DerivativeRequest):
+            return  # it asks for the function that this one is about, whose signature is not known before
         if not isinstance(primal, func.FuncOp):
             raise VerifyException(
                 f"'{op.name}' of @{op.primal.string_value()}: there is no such function in this module"
@@ -105,9 +107,18 @@ class RequestNamesAFunction(SymbolUserOpInterface):
             raise VerifyException(
                 f"'{op.name}' of @{op.primal.string_value()}: the function is only declared, without a body"
             )
-        signature = primal.function_type
-        _verify_marks("argument", op.arguments, signature.inputs.data)
-        _verify_marks("result", op.results_, signature.outputs.data)
+        verify_marks(op, primal)
+
+
+def verify_marks(request: DerivativeRequest, primal: func.FuncOp) -> None:
+    """Check that `request` marks each argument and result of `primal`, and only floats as active.
+
+    Raises:
+        VerifyException: it does not.
+    """
+    signature = primal.function_type
+    _verify_marks("argument", request.arguments, signature.inputs.data)
+    _verify_marks("result", request.results_, signature.outputs.data)
 
 
 def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute]) -> None:

@@ -1,5 +1,10 @@
 """`ad-differentiate`: replace each request by the function that it asks for.
 
+Requests are granted in the order in which they depend on one another: a request may name the function that another one
+makes. So a forward-mode request of a gradient gives Hessian-vector products.
+
+Forward mode adds to each operation the one that computes the tangent of its result; see `forward_sweep`.
+
 Reverse mode makes one joint function: the forward sweep is the primal, with a push for each value that the reverse
 sweep needs; the reverse sweep mirrors it block by block. Every needed value is pushed on a tape of its own, in the
 innermost block that contains all its needs and lies in no loop that its definition is outside of, and popped in the
@@ -9,7 +14,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import chain, count
 
@@ -19,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCast
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from tapeflow.analysis.activity import Activity, Request
 from tapeflow.analysis.availability import Availability, Placed, is_integer_arithmetic, placements
@@ -35,21 +41,23 @@ from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.dead_stores import remove_dead_stores
+from tapeflow.transforms.forward_sweep import ForwardSweep
 from tapeflow.transforms.gradient_signature import GradientSignature
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.mirrored_values import MirroredValues, hoist_integer_arithmetic
 from tapeflow.transforms.reverse_sweep import ReverseSweep
 from tapeflow.transforms.simplify import Constants, simplify
+from tapeflow.transforms.tangent_signature import TangentSignature
 from tapeflow.transforms.tape_reservation import TapeReservation
 
 
-def check_prepared(function: func.FuncOp) -> None:
-    """Refuse a function that is not in the form of `ad-prepare`.
+def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
+    """Refuse a function that is not in the form of `ad-prepare`, with the operations in `also` beside.
 
     Raises:
         TapeflowError: names what is not in that form.
     """
-    check_operations(function)
+    check_operations(function, also=also)
     for op in function.body.walk():
         if isinstance(op, func.CallOp):
             raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
@@ -84,6 +92,34 @@ def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     unify_common_subexpressions(function)
     remove_dead_code(function)
     return function
+
+
+def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
+    """The forward-mode derivative that `request` asks for; `primal`, which may be a gradient, is left as it is.
+
+    Raises:
+        TapeflowError: the primal is not prepared, or something active in it has no derivative.
+    """
+    check_prepared(primal, also=_OF_GRADIENTS)
+    function = primal.clone()
+    function.sym_name = request.sym_name
+    function.attributes["tapeflow.tangent_of"] = StringAttr(primal.sym_name.data)
+    simplify(function)
+    remove_dead_code(function)
+    marks = Request.of(request)
+    activity = Activity(function, marks)
+    signature = TangentSignature(function, marks)
+    sweep = ForwardSweep(activity, Constants(function), signature.tangents)
+    sweep.block(function.body.block)
+    signature.finish([sweep.tangent(value) for value in signature.active_results])
+    simplify(function)
+    unify_common_subexpressions(function)
+    remove_dead_code(function)
+    return function
+
+
+_OF_GRADIENTS: frozenset[type[Operation]] = frozenset((ad.AccumulateOp, tape.CreateOp, tape.PushOp, tape.PopOp))
+"""What a gradient function consists of beside the operations of a primal; they have tangents, but no adjoints."""
 
 
 def _build_reverse_sweep(function: func.FuncOp, activity: Activity, signature: GradientSignature) -> ReverseSweep:
@@ -173,6 +209,46 @@ def _mirrored_by(op: Operation, primals: Mapping[Block, Block]) -> Block:
     return primals[block]
 
 
+class _Granting:
+    """Makes the functions that the requests of a module ask for, those first that others are about."""
+
+    def __init__(self, module: ModuleOp):
+        self._requests = requests_of(module)
+        self._functions = dict(functions_of(module))
+        self._pending = {request.sym_name.data: request for request in self._requests}
+        self._granted: dict[ad.DerivativeRequest, func.FuncOp] = {}
+
+    def all(self) -> list[tuple[ad.DerivativeRequest, func.FuncOp]]:
+        """Every request with its function, in the order of the module."""
+        while self._pending:
+            self._grant(next(iter(self._pending.values())))
+        return [(request, self._granted[request]) for request in self._requests]
+
+    def _grant(self, request: ad.DerivativeRequest) -> None:
+        chain = [request]
+        while (before := self._pending.get(chain[-1].primal.string_value())) is not None:
+            if before in chain:
+                raise TapeflowError(
+                    f"{request.name} @{request.sym_name.data} is about itself: its primal is made from it",
+                    location=request.location,
+                )
+            chain.append(before)
+        for each in reversed(chain):
+            primal = primal_of(each, self._functions)
+            _check_marks(each, primal)
+            function = vjp(each, primal) if isinstance(each, ad.VjpOp) else jvp(each, primal)
+            del self._pending[each.sym_name.data]
+            self._granted[each] = self._functions[each.sym_name.data] = function
+
+
+def _check_marks(request: ad.DerivativeRequest, primal: func.FuncOp) -> None:
+    """Check a request about a function that was not there yet when the module was verified."""
+    try:
+        ad.verify_marks(request, primal)
+    except VerifyException as error:
+        raise TapeflowError(f"{request.name} @{request.sym_name.data}: {error}", location=request.location) from None
+
+
 @dataclass(frozen=True)
 class AdDifferentiatePass(ModulePass):
     """Replace each derivative request by the function that it asks for."""
@@ -181,14 +257,7 @@ class AdDifferentiatePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Differentiate what the requests of `op` name, in place."""
-        functions = functions_of(op)
-        requests = requests_of(op)
-        for request in requests:
-            if not isinstance(request, ad.VjpOp):
-                raise TapeflowError(
-                    f"forward mode ({request.name}) is not yet there", location=request.location, hint="use ad.vjp"
-                )
         # All or none: a refusal leaves the module as it was.
-        granted = [vjp(request, primal_of(request, functions)) for request in requests]
-        for request, function in zip(requests, granted, strict=True):
+        granted = _Granting(op).all()
+        for request, function in granted:
             Rewriter.replace_op(request, function, [])

@@ -8,7 +8,7 @@ cannot bring into this form it refuses, with the place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tapeflow.analysis.requests import functions_of, primal_of, requests_of
+from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
@@ -65,15 +65,21 @@ def targets(module: ModuleOp) -> Iterator[func.FuncOp]:
     functions = functions_of(module)
     requests = requests_of(module)
     if requests:
-        yield from dict.fromkeys(primal_of(request, functions) for request in requests)
+        made = {request.sym_name.data for request in requests}
+        named = [request for request in requests if request.primal.string_value() not in made]
+        yield from dict.fromkeys(primal_of(request, functions) for request in named)
     else:
         for function in functions.values():
-            if not function.is_declaration and "tapeflow.gradient_of" not in function.attributes:
+            if not function.is_declaration and not is_derivative(function):
                 yield function
 
 
-def check_operations(function: func.FuncOp) -> None:
+def check_operations(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
     """Refuse `function` if it has an operation that cannot be differentiated, or more than one block.
+
+    Args:
+        function: to check.
+        also: operations that are taken beside those of core IR.
 
     Raises:
         TapeflowError: names the operation, its place and a way round.
@@ -85,7 +91,7 @@ def check_operations(function: func.FuncOp) -> None:
             hint="write into an array argument instead",
         )
     for op in function.body.walk():
-        if type(op) not in _KNOWN:
+        if type(op) not in _KNOWN and type(op) not in also:
             name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
             hint = _REMEDIES.get(name) or _REMEDIES.get(name.partition(".")[0])
             raise TapeflowError(f"'{name}' cannot be differentiated yet", location=op.location, hint=hint)

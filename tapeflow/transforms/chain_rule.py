@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -38,6 +38,21 @@ def convert(build: LocatedBuilder, value: SSAValue, type_: Attribute) -> SSAValu
     return build.value((arith.ExtFOp if widens else arith.TruncFOp)(value, type_))
 
 
+def _common_condition(partials: Sequence[Expression]) -> Expression | None:
+    """The condition by which all of `partials` choose; None if they do not."""
+    conditions = {
+        partial.arguments[0] if isinstance(partial, Apply) and partial.function == "select" else None
+        for partial in partials
+    }
+    (condition, *others) = conditions
+    return None if others else condition
+
+
+def _arm(partial: Expression, position: int) -> Expression:
+    assert isinstance(partial, Apply)
+    return partial.arguments[position]
+
+
 class ChainRule:
     """The partial derivatives of one operation, as IR.
 
@@ -69,6 +84,39 @@ class ChainRule:
             partial = row.partials[position]
             assert partial is not None
             yield operand, lambda partial=partial, operand=operand: self._share(adjoint, partial, operand)
+
+    def tangent(self, tangents: Mapping[SSAValue, SSAValue]) -> SSAValue | None:
+        """The tangent of the result, by those of the operands; an operand without one, or None, stands for zero."""
+        row = rule_of(self._op)
+        assert row is not None
+        shares: list[tuple[SSAValue, Expression]] = []
+        for position, operand in differentiable_operands(self._op):
+            partial = row.partials[position]
+            if partial is not None and (tangent := tangents.get(operand)) is not None:
+                shares.append((convert(self._build, tangent, self._type), partial))
+        return self._sum(shares)
+
+    def _sum(self, shares: Sequence[tuple[SSAValue, Expression]]) -> SSAValue | None:
+        """The sum of factors times partials; of partials that choose by one condition, a choice of sums."""
+        if len(shares) > 1 and (condition := _common_condition([partial for _, partial in shares])) is not None:
+            arms = [self._sum([(factor, _arm(partial, position)) for factor, partial in shares]) for position in (1, 2)]
+            if all(arm is None for arm in arms):
+                return None
+            zero = self._constants.float(0.0, self._type)
+            return self._build.value(
+                arith.SelectOp(self._emit(condition), *(zero if arm is None else arm for arm in arms))
+            )
+        total: SSAValue | None = None
+        for factor, partial in shares:
+            product = self._times(factor, partial)
+            if product is None:
+                continue
+            if total is None:
+                total = self._signed(product)
+            else:
+                combine = arith.SubfOp if product.negated else arith.AddfOp
+                total = self._build.value(combine(total, product.value))
+        return total
 
     def _share(self, adjoint: SSAValue, partial: Expression, operand: SSAValue) -> Product | None:
         product = self._times(adjoint, partial)

@@ -25,11 +25,36 @@ def _attributes(present: ArrayAttr[DictionaryAttr] | None, count: int) -> list[d
     return [{} for _ in range(count)] if present is None else [dict(entry.data) for entry in present.data]
 
 
-def _append(function: func.FuncOp, like: SSAValue, name: str) -> BlockArgument:
+def argument_attributes(function: func.FuncOp) -> list[dict[str, Attribute]]:
+    """The attributes of each argument of `function`, to be changed."""
+    return _attributes(function.arg_attrs, len(function.args))
+
+
+def result_attributes(function: func.FuncOp) -> list[dict[str, Attribute]]:
+    """The attributes of each result of `function`, to be changed."""
+    return _attributes(function.res_attrs, len(function.function_type.outputs))
+
+
+def append_argument(function: func.FuncOp, like: SSAValue, name: str) -> BlockArgument:
+    """A new argument of `function` behind the others, of the type of `like`, at its place."""
     block = function.body.block
     argument = block.insert_arg(like.type, len(block.args), place_of(like))
     set_source_name(argument, name)
     return argument
+
+
+def name_results(values: Sequence[SSAValue], results: Sequence[dict[str, Attribute]]) -> None:
+    """Name in `results`, their attributes, those of the returned `values` that have no name there."""
+    names = UniqueNames()
+    for value, attributes in zip(values, results, strict=True):
+        if NAME not in attributes:
+            attributes[NAME] = StringAttr(names.of(source_name(value) or "return"))
+
+
+def text_of(attribute: Attribute) -> str:
+    """The text of an attribute that is one."""
+    assert isinstance(attribute, StringAttr)
+    return attribute.data
 
 
 class GradientSignature:
@@ -45,31 +70,25 @@ class GradientSignature:
         assert returned is not None
         self._function = function
         self._names = UniqueNames(parameter_name(argument) for argument in function.args)
-        self._arguments = _attributes(function.arg_attrs, len(function.args))
-        self._results = _attributes(function.res_attrs, len(returned.operands))
+        self._arguments = argument_attributes(function)
+        self._results = result_attributes(function)
         self._scalars = [
             arg for arg, mark in zip(function.args, request.arguments, strict=True) if mark and is_float(arg)
         ]
         arrays = shadowed_arguments(function, request)
-        self._name_results(returned.operands)
+        name_results(returned.operands, self._results)
         self.seeds: list[tuple[SSAValue, SSAValue]] = []
         for position, (value, active) in enumerate(zip(returned.operands, request.results, strict=True)):
             if active:
-                name = self._names.of(f"{_text(self._results[position][NAME])}_b")
-                self.seeds.append((value, _append(function, value, name)))
+                name = self._names.of(f"{text_of(self._results[position][NAME])}_b")
+                self.seeds.append((value, append_argument(function, value, name)))
                 self._arguments.append({NAME: StringAttr(name)})
         self.shadows: dict[SSAValue, SSAValue] = {}
         for array in arrays:
             name = self._names.of(f"{parameter_name(array)}_b")
-            self.shadows[array] = _append(function, array, name)
+            self.shadows[array] = append_argument(function, array, name)
             kept = {key: value for key, value in self._arguments[array.index].items() if key == "tapeflow.extents"}
             self._arguments.append({NAME: StringAttr(name), **kept})
-
-    def _name_results(self, values: Sequence[SSAValue]) -> None:
-        names = UniqueNames()
-        for value, attributes in zip(values, self._results, strict=True):
-            if NAME not in attributes:
-                attributes[NAME] = StringAttr(names.of(source_name(value) or "return"))
 
     @property
     def active_scalars(self) -> Sequence[BlockArgument]:
@@ -91,8 +110,3 @@ class GradientSignature:
         )
         function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, self._arguments))
         function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, self._results))
-
-
-def _text(attribute: Attribute) -> str:
-    assert isinstance(attribute, StringAttr)
-    return attribute.data

@@ -139,12 +139,31 @@ func.func @f(%x: f64) -> f64 {
 
 // -----
 
-ad.jvp @f_tangent of @f (active) -> (active) loc("f.py":1:1)
+// Requests that are about one another, and marks that do not fit a function that is made here.
+ad.jvp @f_a of @f_b (active) -> (active) loc("f.py":1:1)
+ad.jvp @f_b of @f_a (active) -> (active) loc("f.py":2:1)
+// CHECK:      f.py:1:1: error: ad.jvp @f_a is about itself: its primal is made from it
+
+// -----
+
+ad.jvp @f_hvp of @f_grad (active) -> (active) loc("f.py":1:1)
+ad.vjp @f_grad of @f (active) -> (active)
 func.func @f(%x: f64) -> f64 {
   func.return %x : f64
 }
-// CHECK:      error: forward mode (ad.jvp) is not yet there
-// CHECK-NEXT:   help: use ad.vjp
+// CHECK:      f.py:1:1: error: ad.jvp @f_hvp: the primal has 2 arguments, but 1 are marked
+
+// -----
+
+// A gradient has tangents, but no adjoints.
+ad.vjp @f_grad_grad of @f_grad (active, const, active) -> (const) loc("f.py":1:1)
+ad.vjp @f_grad of @f (active) -> (active)
+func.func @f(%x: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<?xf64>
+  func.return %v : f64
+}
+// CHECK:      error: 'ad.accumulate' cannot be differentiated yet
 
 // -----
 

@@ -9,13 +9,13 @@ ad.vjp @f_grad of @missing () -> ()
 
 // -----
 
-ad.vjp @f_grad of @g_grad () -> ()
-ad.vjp @g_grad of @g () -> ()
-func.func @g() {
-  func.return
-}
+// A function that another request makes is there, one that is only declared is not.
 
-// CHECK: {{^}}'ad.vjp' of @g_grad: there is no such function in this module
+ad.jvp @f_hvp of @f_grad (active, const) -> (const, active)
+ad.vjp @f_grad of @f (active) -> (active)
+func.func private @f(f64) -> f64
+
+// CHECK: {{^}}'ad.vjp' of @f: the function is only declared, without a body
 
 // -----
 
