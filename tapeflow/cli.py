@@ -247,7 +247,9 @@ def simulate(
     if kernel is not None:
         names = [hardware] if against is None or objects else [against, hardware]
         recorded = timeline is not None or report is not None
-        reports += _simulate_kernel(kernel, function, wrt or [], names, (arg, args, seed, drawn), timeline=recorded)
+        given = (arg, args, seed, drawn)
+        wanted = {"timeline": recorded, "reuse": report is not None}
+        reports += _simulate_kernel(kernel, function, wrt or [], names, given, wanted)
     files = {} if timeline is None else timeline_file(reports[-1], timeline)
     if report is not None:
         files |= report_files(reports, report)
@@ -288,7 +290,7 @@ def _distinct(report: Report, reports: list[Report]) -> str:
 
 
 def _simulate_kernel(
-    kernel: Path, function: str | None, wrt: list[str], names: list[str], given: _Given, *, timeline: bool
+    kernel: Path, function: str | None, wrt: list[str], names: list[str], given: _Given, recorded: dict[str, bool]
 ) -> list[Report]:
     from tapeflow.api import gradient
     from tapeflow.simulation import machine, options_for
@@ -301,7 +303,11 @@ def _simulate_kernel(
         made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
         arguments = _arguments(made.parameters, *given)
         with _working(f"running {made.name} on {chosen.name}"):
-            reports.append(simulate_gradient(made, arguments, hardware=chosen, timeline=timeline))
+            reports.append(
+                simulate_gradient(
+                    made, arguments, hardware=chosen, timeline=recorded["timeline"], reuse=recorded["reuse"]
+                )
+            )
     return reports
 
 

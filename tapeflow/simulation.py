@@ -17,6 +17,7 @@ from tapeflow.dialects import spad
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Counters, Hardware, Report
 from tapeflow.hardware.machine import machine_header
+from tapeflow.hardware.reuse import read as read_reuse
 from tapeflow.hardware.timeline import read as read_timeline
 from tapeflow.options import Options
 
@@ -44,6 +45,7 @@ def simulate(
     hardware: Hardware | str,
     seeds: Mapping[str, Any] | None = None,
     timeline: bool = False,
+    reuse: bool = False,
 ) -> Report:
     """Run `gradient` on a modelled machine that starts cold.
 
@@ -55,6 +57,7 @@ def simulate(
         hardware: a machine, a preset's name, or a YAML file.
         seeds: as in calling the gradient.
         timeline: whether to record what happens when; it changes no count, and takes a few megabytes.
+        reuse: whether to count how far apart accesses of a line are, for caches of every size; nor does this.
 
     Raises:
         ArgumentError: an argument or seed does not fit the kernel.
@@ -66,13 +69,14 @@ def simulate(
     _check_scratchpad(gradient, chosen)
     printed = gradient.compiled.printed
     schedule = schedule_printed(printed, chosen)
-    model = build_model(printed, gradient.name, machine_header(chosen, timeline=timeline), schedule.header)
+    model = build_model(printed, gradient.name, machine_header(chosen, timeline=timeline, reuse=reuse), schedule.header)
     native_call, model_call = (gradient.prepare(_copies(arguments), seeds) for _ in range(2))
     modelled = gradient.collect(model_call, model.call(model_call.inputs))
     _check_values(gradient, (native_call, gradient.run(native_call)), (model_call, modelled))
     counters = Counters(model.counters, model.executions)
     recorded = read_timeline(model.library, model.tape, _block_names(printed)) if timeline else None
-    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name, timeline=recorded)
+    curve = read_reuse(model.library, model.tape) if reuse else None
+    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name, timeline=recorded, reuse=curve)
 
 
 def _block_names(printed: PrintedC) -> dict[str, str]:

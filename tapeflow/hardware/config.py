@@ -397,6 +397,12 @@ class Hardware(_Part):
         return sum(part.size_bytes for part in (self.cache, self.second_cache, self.scratchpad) if part)
 
     @property
+    def memories(self) -> dict[str, int]:
+        """Name -> bytes of each memory on chip."""
+        parts = {"cache": self.cache, "second cache": self.second_cache, "scratchpad": self.scratchpad}
+        return {what: part.size_bytes for what, part in parts.items() if part}
+
+    @property
     def outstanding(self) -> int:
         """Requests to DRAM that may be in flight at a time, cache and DMA together."""
         demand = self.cache.mshrs if self.cache else self.uncached_requests

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, NullFormatter
+from matplotlib.ticker import FormatStrFormatter, FuncFormatter, NullFormatter, StrMethodFormatter
 
+from tapeflow.hardware.config import LINE_BYTES
 from tapeflow.hardware.report import STALLS, Report
 from tapeflow.hardware.timeline import LAYERS, Span, Timeline, lanes
 
@@ -131,19 +132,17 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     ]
     intensities = [max(intensity, 1e-3) for _, intensity, _ in points] or [1.0]
     span = np.geomspace(min(*intensities, 0.05) / 3, max(*intensities, 2.0) * 6, 200)
-    drawn: set[str] = set()
-    styles = iter(("-", "--", "-.", ":") * len(reports))
+    slopes: dict[float, list[str]] = {}  # of the lines, and all that they stand for
     for report in reports:
-        peak = next(iter(report.ceilings.values()))
-        for order, (name, slope) in enumerate(report.ceilings.items()):
-            if name in drawn:
-                continue
-            drawn.add(name)
-            flat = order == 0
-            height = np.full_like(span, slope) if flat else span * slope
-            axes.plot(
-                span, np.minimum(height, peak), next(styles), color=INK if flat else "#57606a", lw=1.1, label=name
-            )
+        for name, slope in list(report.ceilings.items())[1:]:
+            if name not in slopes.setdefault(slope, []):
+                slopes[slope].append(name)
+    peaks = dict.fromkeys(next(iter(report.ceilings.items())) for report in reports)
+    for name, peak in peaks:
+        axes.plot(span, np.full_like(span, peak), "-", color=INK, lw=1.1, label=name)
+    top = max(peak for _, peak in peaks)
+    for (slope, names), style in zip(slopes.items(), ("-", "--", "-.", ":") * len(slopes), strict=False):
+        axes.plot(span, np.minimum(span * slope, top), style, color="#57606a", lw=1.1, label="\n".join(names))
     for (report, intensity, rate), color in zip(points, ("#d1495b", "#30638e", "#66a182", "#edae49") * 4, strict=False):
         axes.plot([intensity], [rate], "o", color=color, ms=8, label=report.hardware.name)
     axes.set_xscale("log")
@@ -157,6 +156,59 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     axes.grid(True, which="major", color=FAINT, lw=0.5)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     return figure
+
+
+# Reuse
+
+REUSE_COLORS = {"tape": "#d1495b", "arrays": "#30638e"}
+
+
+def reuse_figure(report: Report, capacities: Mapping[str, int] | None = None) -> Figure:
+    """Misses of tape and arrays over the size of a fully associative cache, with sizes that exist marked.
+
+    Args:
+        report: of a run whose reuse was counted.
+        capacities: name -> bytes of what to mark; those of the report's machine if None.
+    """
+    if report.reuse is None:
+        raise ValueError(f"the reuse of {report.label} on {report.hardware.name} was not counted")
+    figure, axes = _plot(8, 4.0)
+    marked = report.hardware.memories if capacities is None else capacities
+    held = [int(d.distances.max()) + 1 for d in report.reuse.of.values() if d.distances.size]
+    last = max([*held, *(size // LINE_BYTES for size in marked.values()), 16])
+    sizes = np.unique(np.geomspace(1, 2 * last, 400).astype(np.int64))
+    for owner, distances in report.reuse.of.items():
+        if distances.accesses:
+            misses = [distances.misses(int(lines)) for lines in sizes]
+            label = f"{owner}: {distances.accesses:,} accesses, {distances.cold:,} of them to new lines"
+            axes.step(sizes * LINE_BYTES, misses, where="post", color=REUSE_COLORS[owner], lw=1.6, label=label)
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
+    top = axes.get_ylim()[1]
+    at: dict[int, list[str]] = {}
+    for name, size in marked.items():
+        at.setdefault(size, []).append(name)
+    for size, names in at.items():
+        axes.axvline(size, color="#57606a", lw=0.9, ls="--")
+        axes.annotate(
+            ", ".join(names), (size, top), (3, -3), textcoords="offset points", rotation=90, va="top", fontsize=8
+        )
+    axes.xaxis.set_major_formatter(FuncFormatter(_binary_size))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.set_xlabel("bytes of a fully associative cache", fontsize=8)
+    axes.set_ylabel("misses", fontsize=8)
+    axes.grid(True, which="major", color=FAINT, lw=0.5)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0, -0.14))
+    return figure
+
+
+def _binary_size(size: float, _position: int | None = None) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:g} {unit}"
+        size /= 1024
+    return f"{size:g} GiB"
 
 
 # Timeline

@@ -10,7 +10,14 @@ from html import escape
 import yaml
 
 from tapeflow.hardware.fields import flat_fields
-from tapeflow.hardware.figures import energy_figure, png, roofline_figure, stall_figure, timeline_figure
+from tapeflow.hardware.figures import (
+    energy_figure,
+    png,
+    reuse_figure,
+    roofline_figure,
+    stall_figure,
+    timeline_figure,
+)
 from tapeflow.hardware.report import Comparison, Report
 
 _STYLE = """
@@ -81,12 +88,36 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
         f"On chip, {reports[-1].hardware.name} takes {spread.minimum / 1e3:,.4g} to {spread.maximum / 1e3:,.4g} nJ, "
         f"median {spread.median / 1e3:,.4g}, over all choices of energy table.",
     )
+    if any(report.reuse is not None for report in reports):
+        yield "<h2>What larger caches would hold</h2>"
+    for report in reports:
+        if report.reuse is not None:
+            yield _figure(png(reuse_figure(report, _capacities(reports))), "reuse", _reuse_caption(report))
     for report in reports:
         if report.timeline is not None:
             yield f"<h2>What happens when on {escape(report.hardware.name)}</h2>"
             sampled = "" if report.timeline.complete else f" One window of {report.timeline.stride} was recorded."
             caption = f"The whole run, or the cycles about its turn-around.{sampled}"
             yield _figure(png(timeline_figure(report.timeline)), "timeline", caption)
+
+
+def _capacities(reports: Sequence[Report]) -> dict[str, int]:
+    """Every memory of these machines."""
+    return {
+        f"{what} of {report.hardware.name}": size
+        for report in reports
+        for what, size in report.hardware.memories.items()
+    }
+
+
+def _reuse_caption(report: Report) -> str:
+    """What the curve is of; `report` has one."""
+    sampled = report.reuse.sampled if report.reuse is not None else 1
+    return (
+        f"On {report.hardware.name}: accesses that a cache would miss that is as large and evicts what was used least "
+        "recently, by Mattson's stack distances. Tape in a scratchpad goes through no cache."
+        + (f" Of {sampled} lines one was followed." if sampled > 1 else " Every line was followed.")
+    )
 
 
 def _figure(picture: bytes, name: str, caption: str) -> str:

@@ -66,18 +66,23 @@ def machine_constants(hardware: Hardware) -> dict[str, int]:
     return constants | {macro: int(dram.number(column)) for macro, column in _DRAM_CLOCKS.items()}
 
 
-def machine_header(hardware: Hardware, *, timeline: bool = False, timeline_spans: int = 1 << 16) -> str:
+def machine_header(
+    hardware: Hardware, *, timeline: bool = False, timeline_spans: int = 1 << 16, reuse: bool = False
+) -> str:
     """The text of "tf_machine.h" for this machine.
 
     Args:
         hardware: the machine.
         timeline: whether runs are recorded for `tapeflow.hardware.timeline`.
         timeline_spans: how many spans are kept of a recorded run, at 40 bytes each.
+        reuse: whether distances between accesses of a line are counted, for `tapeflow.hardware.reuse`.
     """
     lines = [f"/* {hardware.name}: written by tapeflow.hardware.machine, included by tapeflow_model.h. */"]
     lines += ["#ifndef TF_MACHINE_H", "#define TF_MACHINE_H", ""]
     lines += [f"#define {macro} {value}" for macro, value in machine_constants(hardware).items()]
     if timeline:
         lines += ["", "#define TF_TIMELINE 1", f"#define TF_TIMELINE_EVENTS {timeline_spans}"]
+    if reuse:
+        lines += ["", "#define TF_REUSE 1"]
     lines += ["", "#endif", ""]
     return "\n".join(lines)

@@ -19,6 +19,7 @@ from tapeflow.hardware.energy import (
     energy,
     energy_spread,
 )
+from tapeflow.hardware.reuse import ReuseCurve
 from tapeflow.hardware.timeline import Timeline
 
 STALLS = {
@@ -71,6 +72,9 @@ class Report:
     timeline: Timeline | None = None
     """What happened when, if that was recorded."""
 
+    reuse: ReuseCurve | None = None
+    """How far apart accesses of a line are, if that was counted."""
+
     accesses_only: bool = False
     """Whether only loads and stores are known, of an object that somebody else compiled: no operations, no schedule."""
 
@@ -83,6 +87,7 @@ class Report:
         *,
         label: str = "",
         timeline: Timeline | None = None,
+        reuse: ReuseCurve | None = None,
         accesses_only: bool = False,
     ) -> Report:
         """The report of a call that counted `counters` on `hardware`, with `mix` from the schedule.
@@ -90,7 +95,7 @@ class Report:
         Raises:
             TapeflowError: an energy table lacks a row that the call needs.
         """
-        report = cls(hardware, counters, mix, label, timeline, accesses_only)
+        report = cls(hardware, counters, mix, label, timeline, reuse, accesses_only)
         _ = report.energy
         return report
 

@@ -144,6 +144,40 @@ size_t tf_line_count(void)
     return TF_LINE_COUNT;
 }
 
+#if TF_REUSE
+/* Distances between accesses of a line: bins, accesses in each, first accesses, by owner; and how sampled they are. */
+size_t tf_reuse_bins(void);
+size_t tf_reuse_exact(void);
+const uint64_t *tf_reuse_counts(tf_tape *tf, uint32_t owner);
+uint64_t tf_reuse_cold(tf_tape *tf, uint32_t owner);
+uint32_t tf_reuse_halvings(tf_tape *tf);
+
+size_t tf_reuse_bins(void)
+{
+    return TF_REUSE_BINS;
+}
+
+size_t tf_reuse_exact(void)
+{
+    return TF_REUSE_EXACT;
+}
+
+const uint64_t *tf_reuse_counts(tf_tape *tf, uint32_t owner)
+{
+    return tf_m(tf)->reuse.counts[owner];
+}
+
+uint64_t tf_reuse_cold(tf_tape *tf, uint32_t owner)
+{
+    return tf_m(tf)->reuse.cold[owner];
+}
+
+uint32_t tf_reuse_halvings(tf_tape *tf)
+{
+    return tf_m(tf)->reuse.halvings;
+}
+#endif
+
 #if TF_TIMELINE
 /* The run's spans in the order of their ends: those kept, how many there were, one window of how many is kept, and the
  * name of a stream's track, NULL past the last. */

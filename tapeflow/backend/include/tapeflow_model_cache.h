@@ -12,6 +12,7 @@
 #define TAPEFLOW_MODEL_CACHE_H
 
 #include "tapeflow_model_below.h"
+#include "tapeflow_model_reuse.h"
 
 /* Write a line back; returns the cycle at which the level below has taken it. */
 static TF_SLOW uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
@@ -167,6 +168,7 @@ static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
 /* One access that lies within a line, by line `site` of the source; its energy is counted by the caller. */
 TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack, uint32_t site)
 {
+    tf_m_reuse(m, address / TF_LINE_BYTES, tf_m_owner(address));
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);

@@ -238,6 +238,34 @@ typedef struct {
 } tf_timeline;
 #endif
 
+/* Whether distances between accesses of a line are counted (tapeflow_model_reuse.h). */
+#ifndef TF_REUSE
+#define TF_REUSE 0
+#endif
+
+#if TF_REUSE
+#ifndef TF_REUSE_LINES
+#define TF_REUSE_LINES 65536u /* a power of two */
+#endif
+#define TF_REUSE_PLACES (4u * TF_REUSE_LINES)
+#define TF_REUSE_TIMES (4u * TF_REUSE_LINES)
+#define TF_REUSE_EXACT_LOG 16u
+#define TF_REUSE_EXACT (1u << TF_REUSE_EXACT_LOG) /* distances with a bin each */
+#define TF_REUSE_BINS (TF_REUSE_EXACT + (64u - TF_REUSE_EXACT_LOG) * 256u)
+
+typedef struct {
+    uint32_t halvings; /* of 2 to the power of so many lines one is followed */
+    uint32_t lines;    /* followed */
+    uint32_t now;      /* the last time given out */
+    uint64_t line[TF_REUSE_PLACES];
+    uint32_t time[TF_REUSE_PLACES]; /* of its last access, from 1; 0 for an empty place */
+    uint64_t line_at[TF_REUSE_TIMES + 1]; /* last accessed at that time, or TF_NEVER */
+    uint32_t tree[TF_REUSE_TIMES + 1];
+    uint64_t cold[2];                  /* first accesses, by TF_OF_* */
+    uint64_t counts[2][TF_REUSE_BINS]; /* accesses at each distance */
+} tf_reuse;
+#endif
+
 struct tf_model {
     /* clock */
     uint64_t tau;     /* schedule time at which the iteration at hand begins, stalls not counted */
@@ -292,6 +320,9 @@ struct tf_model {
     uint64_t spad_used;
     unsigned char *spad; /* TF_SPAD_BYTES */
     char message[256];
+#if TF_REUSE
+    tf_reuse reuse;
+#endif
 #if TF_TIMELINE
     tf_timeline timeline;
 #endif

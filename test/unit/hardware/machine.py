@@ -66,8 +66,8 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 class Machine:
     """One cold machine."""
 
-    def __init__(self, hardware: Hardware):
-        self.library = _library(build(hardware, (HERE / "driver.c").read_text()))
+    def __init__(self, hardware: Hardware, *flags: str):
+        self.library = _library(build(hardware, (HERE / "driver.c").read_text(), *flags))
         self.tape = ctypes.c_void_p(self.library.drive_new())
 
     def __enter__(self) -> Machine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import html
 import json
 import os
 import re
@@ -36,7 +37,7 @@ def reports() -> tuple[Report, ...]:
         machine = Hardware.preset(name)
         made = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(machine))
         arguments = list(kernel.arguments({"n": 30, "m": 40}).values())
-        done.append(simulate(made, arguments, hardware=machine, timeline=True))
+        done.append(simulate(made, arguments, hardware=machine, timeline=True, reuse=True))
     return tuple(done)
 
 
@@ -72,7 +73,7 @@ def test_the_page_is_well_formed_and_loads_nothing():
     outline = Outline()
     outline.feed(page())
     assert outline.open == []
-    assert outline.pictures == ["stalls", "roofline", "energy", "timeline", "timeline"]
+    assert outline.pictures == ["stalls", "roofline", "energy", "reuse", "reuse", "timeline", "timeline"]
     assert all(source.startswith("data:image/png;base64,") for source in outline.loads)
     for source in outline.loads:
         assert base64.b64decode(source.partition(",")[2]).startswith(b"\x89PNG")
@@ -116,17 +117,75 @@ def test_operations_and_ceilings_of_the_roofline():
         assert scattered < shortest == pytest.approx(16 * 64 / 17.5, rel=0.01)
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no headless browser: chromium or google-chrome on the path")
-def test_a_browser_shows_every_picture(tmp_path: Path):
-    count = "document.title = [...document.images].filter(i => i.complete && i.naturalWidth > 100).length + ' shown'"
-    script = f"<script>addEventListener('load', () => {{ {count} }})</script></body>"
-    (tmp_path / "index.html").write_text(page().replace("</body>", script))
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
+# What the page looks like from inside, once it has loaded.
+LOOK = """
+<script>
+const errors = [];
+addEventListener('error', event => errors.push(String(event.message || event.target.src)), true);
+addEventListener('load', () => {
+  const images = [...document.images];
+  document.title = JSON.stringify({
+    heading: document.querySelector('h1').innerText,
+    figures: images.filter(i => i.complete && i.naturalWidth > 100 && i.clientHeight > 50).map(i => i.alt),
+    captions: [...document.querySelectorAll('figcaption')].filter(c => c.innerText.length > 20).length,
+    rows: [...document.querySelectorAll('table')].map(t => t.rows.length),
+    cycles: JSON.parse(document.getElementById('numbers').textContent).map(report => report.cycles),
+    summary: document.querySelector('ul').innerText,
+    loaded: performance.getEntriesByType('resource').map(e => e.name).filter(name => !name.startsWith('data:')),
+    wide: document.documentElement.scrollWidth > innerWidth,
+    errors: errors,
+  });
+});
+</script>
+"""
+
+
+def browse(page: str, folder: Path) -> tuple[dict[str, object], str]:
+    """What a headless browser made of `page`, and what it had to say on its console."""
+    (folder / "index.html").write_text(page.replace("<head>", f"<head>{LOOK}"))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1200,900"]
     done = subprocess.run(
-        [BROWSER or "", *options, "--virtual-time-budget=5000", "--dump-dom", f"file://{tmp_path}/index.html"],
+        [
+            BROWSER or "",
+            *options,
+            f"--user-data-dir={folder}/profile",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
+            f"file://{folder}/index.html",
+        ],
         capture_output=True,
         text=True,
         timeout=120,
-        env=os.environ | {"HOME": str(tmp_path)},
+        env=os.environ | {"HOME": str(folder)},
     )
-    assert "<title>5 shown</title>" in done.stdout, done.stderr[-2000:]
+    titles = re.findall(r"<title>(\{.*?\})</title>", done.stdout, re.S)
+    assert titles, done.stderr[-2000:]
+    return json.loads(html.unescape(titles[0])), done.stderr
+
+
+needs_browser = pytest.mark.skipif(
+    BROWSER is None, reason="THE REPORT IS NOT TESTED IN A BROWSER: no chromium or google-chrome on the path"
+)
+
+
+@needs_browser
+def test_a_browser_shows_the_page_and_asks_nobody(tmp_path: Path):
+    seen, console = browse(page(), tmp_path)
+    assert seen["heading"] == "f_grad on stream-1k"
+    assert seen["figures"] == ["stalls", "roofline", "energy", "reuse", "reuse", "timeline", "timeline"]
+    assert seen["captions"] == 7
+    assert seen["cycles"] == [report.cycles for report in reports()]
+    assert all(f"{report.cycles:,} cycles; {report.bottleneck}." in str(seen["summary"]) for report in reports())
+    assert seen["rows"][0] == 1 + len(reports()[0].rows())  # type: ignore[index]
+    assert seen["loaded"] == [] and seen["errors"] == [] and not seen["wide"]
+    assert "CONSOLE" not in console
+
+
+@needs_browser
+def test_the_browser_would_see_a_picture_that_is_missing(tmp_path: Path):
+    broken = page().replace("data:image/png;base64,", "missing.png?", 1)
+    broken = broken.replace("</body>", "<script>console.error('loud')</script></body>")
+    seen, console = browse(broken, tmp_path)
+    assert seen["figures"] == ["roofline", "energy", "reuse", "reuse", "timeline", "timeline"]
+    assert seen["errors"] != []
+    assert "CONSOLE" in console
