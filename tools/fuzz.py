@@ -1,40 +1,119 @@
-"""Checks random programs for a given time, and writes the smallest failing one: `make fuzz SECONDS=600`."""
+"""Checks random programs for a given time, and writes the smallest failing ones: `make fuzz SECONDS=600`."""
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import sys
 import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "property"))
 
-from checking import failures  # noqa: E402 the path above makes the oracle importable
-from programs import Generator, Program, c_text  # noqa: E402
+import campaign  # noqa: E402 the path above makes the oracle importable
 from shrinking import shrink  # noqa: E402
 
 
-def describe(program: Program, seed: int) -> list[str]:
-    """What is wrong with `program`: mismatches, or the exception that the compiler raised."""
-    try:
-        return list(failures(program, seed))
-    except Exception as problem:
-        return [f"{type(problem).__name__}: {problem}"]
+@dataclass(frozen=True)
+class Finding:
+    """A program that failed."""
+
+    surface: str
+    seed: int
+    number: int
+    failure: str
+
+    @property
+    def kind(self) -> str:
+        """What it has in common with other findings of the same bug."""
+        return campaign.kind_of(self.failure)
 
 
-def smallest_like(program: Program, seed: int, found: list[str]) -> Program:
-    """A small program that fails in the same way, by the first words of what is wrong."""
-    kind = found[0].split(":")[0]
-    return shrink(program, lambda candidate: any(kind in line for line in describe(candidate, seed)))
+@dataclass
+class Tally:
+    """What was run so far."""
+
+    programs: Counter[str] = field(default_factory=Counter[str])
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def kinds(self) -> dict[str, list[Finding]]:
+        """The findings by kind."""
+        kinds: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            kinds.setdefault(f"{finding.surface}: {finding.kind}", []).append(finding)
+        return kinds
 
 
-def write_report(program: Program, seed: int, folder: Path) -> Path:
-    """Write `program` with what is wrong with it, and say where."""
+def run_batch(number: int) -> tuple[str, int, list[Finding]]:
+    """Check a batch: its surface, how many programs it has, what failed."""
+    warnings.simplefilter("ignore")
+    cases = campaign.batch(number)
+    outcome = campaign.run(number)
+    surface = cases[0].surface
+    found = [Finding(surface, int(name[1:]), number, failures[0]) for name, failures in outcome.failures.items()]
+    return surface, len(cases), found
+
+
+def outcomes(pool: ProcessPoolExecutor, start: int, end: float, jobs: int) -> Iterator[tuple[str, int, list[Finding]]]:
+    """Batches from number `start` on, until the time `end`."""
+    number, running = start, set[Future[tuple[str, int, list[Finding]]]]()
+    while running or time.monotonic() < end:
+        while len(running) < jobs and time.monotonic() < end:
+            running.add(pool.submit(run_batch, number))
+            number += 1
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
+
+
+def search(seconds: float, start: int, jobs: int, console: Console) -> Tally:
+    """Check programs for some time, and show how it goes."""
+    tally = Tally()
+    begin = time.monotonic()
+    columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[state]}")]
+    # A worker starts afresh: the C parser's library does not survive a fork.
+    spawn = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(jobs, mp_context=spawn) as pool,
+        Progress(*columns, console=console, transient=not console.is_terminal) as progress,
+    ):
+        task = progress.add_task("random programs", total=seconds, state="")
+        for surface, count, found in outcomes(pool, start, begin + seconds, jobs):
+            tally.programs[surface] += count
+            tally.findings += found
+            state = f"{tally.programs.total()} programs, {len(tally.findings)} failing"
+            progress.update(task, completed=min(time.monotonic() - begin, seconds), state=state)
+            if not console.is_terminal:
+                console.print(f"{time.monotonic() - begin:7.0f} s  {state}", highlight=False)
+            for finding in found:
+                first = finding.failure.splitlines()[0]
+                console.print(f"{finding.surface} seed {finding.seed}: {first}", markup=False, highlight=False)
+    return tally
+
+
+def write_smallest(finding: Finding, folder: Path) -> Path:
+    """Write a small program that fails as `finding` does, and say where."""
+    program = campaign.case_of(finding.surface, finding.seed).program
+    # Batches differ in stages, compilers and checks: the same number fails in the same way.
+    kind, number = finding.kind, finding.number
+    program = shrink(program, lambda some: campaign.still_fails(finding.surface, kind, number, some))
+    outcome = campaign.check([campaign.Case("f", finding.surface, program)], number)
+    failures = outcome.failures.get("f", [finding.failure])
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"seed_{seed}.c"
-    notes = "\n".join(f"// {line}" for text in describe(program, seed) for line in text.splitlines())
-    path.write_text(f"{notes}\n{c_text(program)}")
+    path = folder / f"{finding.surface}_seed_{finding.seed}.{'c' if finding.surface == 'c' else 'mlir'}"
+    notes = "\n".join(f"// {line}" for text in failures for line in text.splitlines())
+    wrt = ", ".join(program.wrt)
+    path.write_text(f"{notes}\n// with respect to {wrt}\n{campaign.Case('f', finding.surface, program).text}")
     return path
 
 
@@ -42,20 +121,19 @@ def main() -> int:
     """Run the command; 1 when a program failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to look (default 60)")
-    parser.add_argument("--start", type=int, default=1000, help="first seed (default 1000)")
-    parser.add_argument("--out", type=Path, default=ROOT / "out" / "fuzz", help="where a failing program goes")
+    parser.add_argument("--start", type=int, default=1000, help="first batch of 20 programs (default 1000)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "fuzz", help="where failing programs go")
     arguments = parser.parse_args()
-    end, seed = time.monotonic() + arguments.seconds, arguments.start
-    while time.monotonic() < end:
-        program = Generator(seed).program()
-        found = describe(program, seed)
-        if found:
-            path = write_report(smallest_like(program, seed, found), seed, arguments.out)
-            print(f"seed {seed} fails: {found[0]}\nsmallest program: {path}")
-            return 1
-        seed += 1
-    print(f"{seed - arguments.start} programs, no mismatch (seeds {arguments.start} to {seed - 1})")
-    return 0
+    console = Console()
+    tally = search(arguments.seconds, arguments.start, arguments.jobs, console)
+    counts = ", ".join(f"{count} in {surface}" for surface, count in sorted(tally.programs.items()))
+    console.print(f"{tally.programs.total()} programs ({counts}), {len(tally.findings)} failing", highlight=False)
+    console.print(campaign.SHARES, highlight=False)
+    for kind, findings in tally.kinds().items():
+        path = write_smallest(min(findings, key=lambda finding: finding.seed), arguments.out)
+        console.print(f"{len(findings)} times: {kind}\n    smallest program: {path}", markup=False, highlight=False)
+    return 1 if tally.findings else 0
 
 
 if __name__ == "__main__":

@@ -91,10 +91,11 @@ static inline ptrdiff_t tf_plus(ptrdiff_t a, ptrdiff_t b)
     return a + b;
 }
 
-/* The next `bytes` of the arena, of which tf_reserve has made sure. */
+/* The next `bytes` of the arena, of which tf_reserve has made sure. Where nothing was ever reserved there is no arena,
+ * and no byte to take: any address will do but NULL, to which C does not even let one add 0. */
 static inline void *tf_take(tf_tape *tf, uint64_t bytes)
 {
-    void *taken = tf->arena + tf->arena_used;
+    void *taken = tf->arena ? (void *)(tf->arena + tf->arena_used) : (void *)tf;
     tf->arena_used += bytes;
     assert(tf->arena_used <= tf->arena_bytes);
     return taken;

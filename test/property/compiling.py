@@ -1,0 +1,108 @@
+"""One random program through the compiler: its gradient after every stage, as C.
+
+The stages are run one after another on one module, and the C is printed after each, so the common prefix of all
+pipelines is compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from syntax import Program
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tapeflow.analysis.roots import written_arguments
+from tapeflow.backend.c_printer import print_c
+from tapeflow.loading import Kernel
+from tapeflow.options import Options
+from tapeflow.pipeline import context, gradient_name, gradient_of, requested
+
+STREAM = Options(layout="aos", spad_bytes=1024, buffers=3, stream=True)
+LAYERS = Options(layout="aos", spad_bytes=512, buffers=2)
+SOA = Options()
+
+CHAINS = (("differentiate", "plan", "aos", "streams"), ("differentiate", "plan", "soa", "layers"))
+"""The stages that a batch compares, in turn."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A gradient in C, after a stage."""
+
+    stage: str
+    source: str
+    header: str
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The gradient of one kernel after every stage.
+
+    Attributes:
+        active: the arrays that have a shadow.
+        printed: the C after each stage.
+        modules: the IR that was printed, by stage.
+    """
+
+    active: tuple[str, ...]
+    printed: tuple[Printed, ...]
+    modules: dict[str, ModuleOp] = field(repr=False)
+
+
+def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], verify: bool) -> Gradients:
+    """Differentiate `kernel`, made of `program`, and print the gradient after every stage.
+
+    Args:
+        kernel: what a frontend made of the program.
+        program: says what it is differentiated with respect to.
+        stages: where C is printed.
+        verify: whether the IR is verified after every stage, which takes as long as the passes.
+    """
+    written = {kernel.parameters[argument.index].name for argument in written_arguments(kernel.function)}
+    active = tuple(
+        p.name for p in kernel.parameters if p.is_array and p.is_float and (p.name in program.wrt or p.name in written)
+    )
+    module = requested(kernel, program.wrt, active)
+    known = known_dialects()
+    printed: list[Printed] = []
+    modules: dict[str, ModuleOp] = {}
+    for stage, (start, passes) in chain().items():
+        if stage not in needed(stages):
+            continue
+        target = modules[start].clone() if start else module
+        for a_pass in passes:
+            a_pass.apply(known, target)
+            if verify:
+                target.verify()
+        modules[stage] = target
+        if stage in stages:
+            c = print_c(gradient_of(target, kernel), name=gradient_name(kernel))
+            printed.append(Printed(stage, c.source, c.header))
+    return Gradients(active, tuple(printed), modules)
+
+
+known_dialects = cache(context)
+
+
+@cache
+def chain() -> Mapping[str, tuple[str, Sequence[ModulePass]]]:
+    """The stages in order: for each the stage it starts from (none: the import), and its passes."""
+    prepare, differentiate, plan, soa = SOA.passes()
+    aos, layers, streams = STREAM.passes()[3:]
+    return {
+        "differentiate": ("", [prepare, differentiate]),
+        "plan": ("differentiate", [plan]),
+        "soa": ("plan", [soa]),
+        "aos": ("plan", [aos]),
+        "layers": ("aos", [LAYERS.passes()[4]]),
+        "streams": ("aos", [layers, streams]),
+    }
+
+
+def needed(stages: Sequence[str]) -> frozenset[str]:
+    """`stages` and those they start from."""
+    starts = {chain()[stage][0] for stage in stages} - {""}
+    return frozenset(stages) | (needed(tuple(starts)) if starts else frozenset())

@@ -1,0 +1,59 @@
+/* dual.h: numbers with a tangent, a forward mode in C for the oracle of random programs.
+ *
+ * The tangent of a program is exact to rounding. `m` is the sum over all paths of the absolute values of what is added
+ * up in `d`: rounding errors of any mode of differentiation are a small multiple of the machine's epsilon times `m`, so
+ * it says how sharp a comparison can be.
+ */
+#include <math.h>
+
+typedef struct { double v, d, m; } dual;
+
+static inline dual dual_of(double v) { return (dual){v, 0.0, 0.0}; }
+
+/* Of a value `v` with partials `p` and `q`. */
+static inline dual dual_chain(double v, double p, dual a, double q, dual b)
+{
+    return (dual){v, p * a.d + q * b.d, fabs(p) * a.m + fabs(q) * b.m};
+}
+
+/* A value rounded to single precision; the tangent stays exact. */
+static inline dual dual_float(dual a) { return (dual){(float)a.v, a.d, a.m}; }
+
+static inline dual dual_add(dual a, dual b) { return dual_chain(a.v + b.v, 1.0, a, 1.0, b); }
+static inline dual dual_sub(dual a, dual b) { return dual_chain(a.v - b.v, 1.0, a, -1.0, b); }
+static inline dual dual_mul(dual a, dual b) { return dual_chain(a.v * b.v, b.v, a, a.v, b); }
+static inline dual dual_div(dual a, dual b) { return dual_chain(a.v / b.v, 1.0 / b.v, a, -a.v / b.v / b.v, b); }
+
+/* One function for each precision: a value by the C library, a partial by mathematics. */
+#define DUAL_UNARY(name, partial) DUAL_UNARY_AS(name, double, partial) DUAL_UNARY_AS(name##f, float, partial)
+#define DUAL_UNARY_AS(name, T, partial) \
+    static inline dual dual_##name(dual a) \
+    { \
+        const double x = a.v, y = name((T)x); \
+        return dual_chain(y, partial, a, 0.0, a); \
+    }
+#define DUAL_BINARY(name, partial_x, partial_z) \
+    DUAL_BINARY_AS(name, double, partial_x, partial_z) DUAL_BINARY_AS(name##f, float, partial_x, partial_z)
+#define DUAL_BINARY_AS(name, T, partial_x, partial_z) \
+    static inline dual dual_##name(dual a, dual b) \
+    { \
+        const double x = a.v, z = b.v; \
+        return dual_chain(name((T)x, (T)z), partial_x, a, partial_z, b); \
+    }
+
+DUAL_UNARY(sin, cos(x))
+DUAL_UNARY(cos, -sin(x))
+DUAL_UNARY(tanh, 1.0 / (cosh(x) * cosh(x)))
+DUAL_UNARY(exp, exp(x))
+DUAL_UNARY(sqrt, 0.5 / sqrt(x))
+DUAL_UNARY(log, 1.0 / x)
+DUAL_UNARY(fabs, x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0)
+DUAL_UNARY(atan, 1.0 / (1.0 + x * x))
+DUAL_UNARY(log1p, 1.0 / (1.0 + x))
+DUAL_UNARY(expm1, exp(x))
+DUAL_UNARY(cbrt, 1.0 / (3.0 * cbrt(x) * cbrt(x)))
+DUAL_UNARY(erf, 1.1283791670955125739 * exp(-x * x))
+DUAL_BINARY(fmax, x > z ? 1.0 : x < z ? 0.0 : 0.5, x > z ? 0.0 : x < z ? 1.0 : 0.5)
+DUAL_BINARY(fmin, x < z ? 1.0 : x > z ? 0.0 : 0.5, x < z ? 0.0 : x > z ? 1.0 : 0.5)
+DUAL_BINARY(atan2, z / (x * x + z * z), -x / (x * x + z * z))
+DUAL_BINARY(pow, z * pow(x, z - 1.0), log(x) * pow(x, z))

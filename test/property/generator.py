@@ -1,0 +1,493 @@
+"""Draws random structured programs: one seed and one set of features, one program.
+
+Subscripts stay in bounds by construction, and what is stored is squashed by a bounded function, so values stay near
+one however deep the nest. What may be drawn depends on the surface: C cannot say everything that MLIR can, nor the
+other way round.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from syntax import (
+    DOUBLE,
+    FLOAT,
+    Assign,
+    AssignInteger,
+    Binary,
+    Block,
+    Call,
+    Choice,
+    Condition,
+    Const,
+    Convert,
+    Declare,
+    DeclareArray,
+    DeclareInteger,
+    Element,
+    Expr,
+    For,
+    FromInteger,
+    Function,
+    If,
+    Integers,
+    Invoke,
+    Leave,
+    Less,
+    Logic,
+    Parameter,
+    Program,
+    Return,
+    Scalar,
+    Stmt,
+    Switch,
+    View,
+    While,
+)
+
+UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "expm1", "cbrt", "erf")
+POSITIVE = ("sqrt", "log", "log1p", "cbrt")
+BINARY = ("fmax", "fmin", "atan2", "pow")
+COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic"})
+C_FEATURES = COMMON
+IR_FEATURES = COMMON | {"views"}
+FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
+
+
+@dataclass(frozen=True)
+class Range:
+    """What is known of an integer: low <= it < extent - high."""
+
+    extent: str
+    low: int = 0
+    high: int = 0
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array in scope."""
+
+    name: str
+    extents: tuple[str, ...]
+    type: str
+    writable: bool = True
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a statement can name."""
+
+    scalars: tuple[Scalar, ...] = ()
+    arrays: tuple[Array, ...] = ()
+    integers: dict[str, Range] = field(default_factory=dict)
+    mutable_integers: tuple[str, ...] = ()
+    counters: tuple[str, ...] = ()
+    loops: tuple[str, ...] = ()
+    """The kinds of the loops around, inmost last."""
+
+    def full(self, extent: str) -> bool:
+        """Whether an array of this extent has elements wherever this scope is reached."""
+        return (
+            extent.isdecimal() or " + " in extent or any(self.integers[name].extent == extent for name in self.counters)
+        )
+
+
+@dataclass
+class Generator:
+    """Draws programs; one seed, one program."""
+
+    seed: int
+    surface: str = "c"
+    size: int = 12
+    without: Iterable[str] = ()
+    rng: random.Random = field(init=False)
+    names: int = 0
+    left: int = 0
+    functions: list[Function] = field(default_factory=list)
+    features: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(f"{self.surface} {self.seed}")
+        allowed = sorted(FEATURES[self.surface] - set(self.without))
+        # A program with a few features is more likely to use each of them than a program with all.
+        self.features = frozenset(name for name in allowed if self.rng.random() < 0.5)
+
+    # Programs
+
+    def program(self) -> Program:
+        """A whole program."""
+        parameters = self._parameters()
+        if "functions" in self.features:
+            self.functions.append(self._function())
+        self.left = self.rng.randint(self.size // 2, self.size)
+        body, scope = self._body(scope_of(parameters), 2 + (self.rng.random() < 0.4))
+        value = self._result(scope)
+        floats = [p.name for p in parameters if p.type in (DOUBLE, FLOAT)]
+        wrt = tuple(name for name in floats if self.rng.random() < 0.8) or (floats[0],)
+        used = tuple(f for f in self.functions if mentions(body, f.name) or mentions(value, f.name))
+        written = names_written(body)
+        return Program(tuple(replace(p, const=_is_const(p, written)) for p in parameters), wrt, body, value, used)
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        parameters = [Parameter("n", "int"), Parameter("m", "int"), Parameter("x", DOUBLE, ("n",))]
+        shapes: list[tuple[str, ...]] = [("n",), ("m",), ("n", "m"), ("4",), ("1",), ("m", "4")]
+        if "ranks" in self.features:
+            shapes += [("n", "m", "4"), ("n", "4", "m", "2"), ("2", "n", "n")]
+        for name in ("A", "b", "y")[: self.rng.randint(1, 3)]:
+            parameters.append(Parameter(name, self._type(), self.rng.choice(shapes)))
+        if "gather" in self.features:
+            parameters.append(Parameter("p", "int", (self.rng.choice(("n", "m")),), const=True))
+        parameters.append(Parameter("s", self._type()))
+        return tuple(parameters)
+
+    def _type(self) -> str:
+        return FLOAT if "float" in self.features and self.rng.random() < 0.5 else DOUBLE
+
+    def _function(self) -> Function:
+        """A function of two numbers and perhaps an array that it may change."""
+        name = self._fresh("g")
+        parameters = [Parameter("n", "int")]
+        if self.rng.random() < 0.5:
+            parameters.append(Parameter("v", DOUBLE, ("n",)))
+        parameters += [Parameter("s", DOUBLE), Parameter("r", DOUBLE)]
+        self.left = 3
+        features, self.features = self.features, self.features - {"gather", "functions"}
+        body, scope = self._body(scope_of(parameters), 1)
+        result = Function(name, tuple(parameters), body, Call("sin", (self._result(scope),)))
+        self.features = features
+        return result
+
+    def _body(self, scope: Scope, depth: int) -> tuple[Block, Scope]:
+        body: list[Stmt] = []
+        scope = self._declare(scope, body)
+        while self.left > 0:
+            scope = self._statement(scope, depth, body)
+        return tuple(body), scope
+
+    def _result(self, scope: Scope) -> Expr:
+        value: Expr = scope.scalars[-1]
+        for scalar in scope.scalars[:-1]:
+            value = Binary("+", value, Binary("*", Const(self._number(0.5, 2.0)), scalar))
+        for array in scope.arrays:
+            if self.rng.random() < 0.4 and (place := self._element(scope, (array,))):
+                value = Binary("+", value, place)
+        return value if value.type == DOUBLE else Convert(value, DOUBLE)
+
+    def _fresh(self, stem: str) -> str:
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    def _number(self, low: float, high: float) -> float:
+        return round(self.rng.uniform(low, high), 2)
+
+    # Statements
+
+    def _block(self, scope: Scope, depth: int, most: int = 3) -> Block:
+        body: list[Stmt] = []
+        for _ in range(self.rng.randint(1, most)):
+            scope = self._statement(scope, depth, body)
+            if self.left <= 0 or (body and isinstance(body[-1], Leave)):
+                break
+        return tuple(body)
+
+    def _statement(self, scope: Scope, depth: int, body: list[Stmt]) -> Scope:
+        """Append a statement (or several that belong together) to `body`; the scope after them."""
+        self.left -= 1
+        roll = self.rng.random()
+        if depth and roll < 0.4:
+            body.append(self._for(scope, depth - 1))
+        elif depth and roll < 0.47 and self.features & {"while", "do"}:
+            body.append(self._while(scope, depth - 1))
+        elif depth and roll < 0.6:
+            then = self._block(scope, depth - 1)
+            otherwise = self._block(scope, depth - 1) if self.rng.random() < 0.5 else ()
+            body.append(If(self._condition(scope), then, otherwise))
+        elif depth and roll < 0.64 and "switch" in self.features:
+            body.append(self._switch(scope, depth - 1))
+        elif roll < 0.67 and (exit := self._exit(scope)):
+            body.append(exit)
+        elif roll < 0.75:
+            return self._declare(scope, body)
+        elif roll < 0.80 and "integers" in self.features:
+            return self._integer(scope, body)
+        elif roll < 0.84 and "views" in self.features and (view := self._view(scope)):
+            body.append(view)
+            return replace(scope, arrays=(*scope.arrays, Array(view.name, (view.extent,), view.type)))
+        else:
+            body.append(self._assign(scope))
+        return scope
+
+    def _declare(self, scope: Scope, body: list[Stmt]) -> Scope:
+        if self.rng.random() < 0.25:
+            name, type_ = self._fresh("d"), self._type()
+            extents = self.rng.choice([("n",), ("m",), ("4",), ("n + 2",), ("m", "4"), ("1",)])
+            if any(part in ("m", "m + 2") for part in extents) and "m" not in scope.integers:
+                extents = ("n",)
+            body.append(DeclareArray(name, extents, self._expr(scope, 1), type_))
+            return replace(scope, arrays=(*scope.arrays, Array(name, extents, type_)))
+        name, type_ = self._fresh("t"), self._type()
+        call = self._invoke(scope, with_array=True) if self.rng.random() < 0.4 else None
+        body.append(Declare(name, call or self._expr(scope, 1), type_))
+        return replace(scope, scalars=(*scope.scalars, Scalar(name, type_)))
+
+    def _integer(self, scope: Scope, body: list[Stmt]) -> Scope:
+        """An integer variable in [0, extent), new or assigned."""
+        assignable = [name for name in scope.mutable_integers if scope.full(scope.integers[name].extent)]
+        if assignable and self.rng.random() < 0.7:
+            name = self.rng.choice(assignable)
+            value = f"({name} * {self.rng.randint(1, 3)} + {self._some_integer(scope)})"
+            body.append(AssignInteger(name, f"{value} % {scope.integers[name].extent}"))
+            return scope
+        name, extent = self._fresh("q"), self._extent(scope)
+        body.append(DeclareInteger(name, "0"))
+        integers = {**scope.integers, name: Range(extent)}
+        return replace(scope, integers=integers, mutable_integers=(*scope.mutable_integers, name))
+
+    def _some_integer(self, scope: Scope) -> str:
+        return self.rng.choice((*scope.integers, str(self.rng.randint(0, 3)), *scope.counters))
+
+    def _extent(self, scope: Scope) -> str:
+        return self.rng.choice(("n", "n", "m", "m", "4")) if "m" in scope.integers else self.rng.choice(("n", "4"))
+
+    def _for(self, scope: Scope, depth: int) -> Stmt:
+        counter, extent = self._fresh("i"), self._extent(scope)
+        last = f"{extent} - 1"
+        start, until, step, known = self.rng.choice(
+            [
+                ("0", extent, 1, Range(extent)),
+                ("0", extent, 1, Range(extent)),
+                ("1", extent, 1, Range(extent, 1)),
+                ("1", last, 1, Range(extent, 1, 1)),
+                ("0", extent, 2, Range(extent)),
+                ("1", extent, 3, Range(extent, 1)),
+                (last, "-1", -1, Range(extent)),
+                (last, "0", -2, Range(extent, 1)),
+                ("0", f"{extent} - 2", 1, Range(extent, 0, 2)),
+                *((outer, of.extent, 1, Range(of.extent, of.low)) for outer, of in self._countable(scope)),
+                *(("0", outer, 1, Range(of.extent, 0, of.high + 1)) for outer, of in self._countable(scope)),
+                *(("0", f"{outer} + 1", 1, Range(of.extent, 0, of.high)) for outer, of in self._countable(scope)),
+                *((outer, "-1", -1, Range(of.extent, 0, of.high)) for outer, of in self._countable(scope)),
+            ]
+        )
+        inner = replace(
+            scope,
+            integers={**scope.integers, counter: known},
+            counters=(*scope.counters, counter),
+            loops=(*scope.loops, "for"),
+        )
+        return For(counter, start, until, step, self._block(inner, depth))
+
+    def _countable(self, scope: Scope) -> list[tuple[str, Range]]:
+        """Integers in [0, extent)."""
+        return [(name, of) for name, of in scope.integers.items() if name not in ("n", "m") and scope.full(of.extent)]
+
+    def _while(self, scope: Scope, depth: int) -> Stmt:
+        counter = self._fresh("w")
+        first = "do" in self.features and ("while" not in self.features or self.rng.random() < 0.5)
+        extent = self._extent(scope)
+        # The counter counts before the body uses it: it is in [1, extent] there, and `counter - 1` is a subscript.
+        inner = replace(scope, loops=(*scope.loops, "while"))
+        if not first:
+            integers = {**scope.integers, f"({counter} - 1)": Range(extent)}
+            inner = replace(inner, integers=integers, counters=(*scope.counters, f"({counter} - 1)"))
+        condition = self._condition(scope)
+        if self.rng.random() < 0.3:
+            condition = Integers("<", "0", "1")
+        return While(counter, extent, condition, self._block(inner, depth), first)
+
+    def _switch(self, scope: Scope, depth: int) -> Stmt:
+        cases = tuple(self._block(scope, depth, 2) for _ in range(self.rng.randint(1, 3)))
+        selector = f"({self._some_integer(scope)} + {self._some_integer(scope)}) % 4"
+        return Switch(selector, cases, self._block(scope, depth, 2) if self.rng.random() < 0.7 else ())
+
+    def _exit(self, scope: Scope) -> Stmt | None:
+        """A guarded `break`, `continue` or `return`."""
+        words = [word for word in ("break", "continue") if word in self.features and scope.loops]
+        if "return" in self.features:
+            words.append("return")
+        if not words:
+            return None
+        word = self.rng.choice(words)
+        leave = Return(Convert(self._expr(scope, 1), DOUBLE)) if word == "return" else Leave(word)
+        before = (self._assign(scope),) if self.rng.random() < 0.3 else ()
+        return If(self._condition(scope), (*before, leave))
+
+    def _view(self, scope: Scope) -> View | None:
+        for array in scope.arrays:
+            if len(array.extents) == 2 and array.writable and (row := self._subscript(scope, array.extents[0])):
+                return View(self._fresh("v"), array.name, row, array.extents[1], array.type)
+        return None
+
+    def _assign(self, scope: Scope) -> Stmt:
+        target: Scalar | Element = self.rng.choice(scope.scalars)
+        if self.rng.random() < 0.6:
+            target = self._element(scope, [a for a in scope.arrays if a.writable]) or target
+        op = self.rng.choice(("=", "=", "=", "+=", "-=", "*="))
+        value = Call("sin", (self._expr(scope, 2),))
+        if op == "*=":
+            return Assign(target, op, Binary("+", Const(1.0), Binary("*", Const(0.1), value)))
+        if op == "=" and self.rng.random() < 0.3:
+            # An overwrite that reads what it overwrites.
+            return Assign(target, op, Binary("+", Binary("*", Const(0.4), target), Binary("*", Const(0.5), value)))
+        return Assign(target, op, Binary("*", Const(0.3), value) if op in ("+=", "-=") else value)
+
+    # Conditions
+
+    def _condition(self, scope: Scope) -> Condition:
+        roll = self.rng.random()
+        if roll < 0.25 and "logic" in self.features:
+            op = self.rng.choice(("&&", "||"))
+            return Logic(op, self._condition(scope), self._condition(scope))
+        if roll < 0.55 and scope.counters:
+            left = f"{self._some_integer(scope)} % {self.rng.randint(2, 3)}"
+            if self.rng.random() < 0.5:
+                left = self._some_integer(scope)
+            return Integers(self.rng.choice(("<", "<=", "==", "!=")), left, self._some_integer(scope))
+        return Less(self._leaf(scope), Const(self._number(-0.5, 1.5)))
+
+    # Expressions
+
+    def _expr(self, scope: Scope, depth: int) -> Expr:
+        if depth == 0 or self.rng.random() < 0.2:
+            return self._leaf(scope)
+        roll = self.rng.random()
+        if roll < 0.5:
+            op = self.rng.choice(("+", "-", "*", "*"))
+            return Binary(op, self._expr(scope, depth - 1), self._expr(scope, depth - 1))
+        if roll < 0.58:
+            return Binary("/", self._expr(scope, depth - 1), self._positive(scope, depth - 1))
+        if roll < 0.82:
+            return self._call(scope, depth)
+        if roll < 0.88 and (call := self._invoke(scope, with_array=False)):
+            return call
+        if roll < 0.91:
+            return Convert(self._expr(scope, depth - 1), self._type())
+        return Choice(self._condition(scope), self._expr(scope, depth - 1), self._expr(scope, depth - 1))
+
+    def _call(self, scope: Scope, depth: int) -> Expr:
+        if self.rng.random() < 0.2:
+            function = self.rng.choice(BINARY)
+            left = self._positive(scope, depth - 1) if function in ("pow", "atan2") else self._expr(scope, depth - 1)
+            right = self._expr(scope, depth - 1)
+            return Call(function, (left, Call("sin", (right,)) if function == "pow" else right))
+        function = self.rng.choice(UNARY)
+        if function in POSITIVE:
+            return Call(function, (self._positive(scope, depth - 1),))
+        argument = self._expr(scope, depth - 1)
+        return Call(function, (Call("sin", (argument,)) if function in ("exp", "expm1") else argument,))
+
+    def _invoke(self, scope: Scope, with_array: bool) -> Expr | None:
+        """A call; of a function that changes an array only as a whole statement, for C leaves its order open else."""
+        functions = [f for f in self.functions if any(p.extents for p in f.parameters) == with_array]
+        if not functions:
+            return None
+        function = self.rng.choice(functions)
+        floats = tuple(
+            Convert(self._leaf(scope), DOUBLE) for p in function.parameters if p.type == DOUBLE and not p.extents
+        )
+        if not with_array:
+            return Invoke(function.name, floats, (self.rng.choice(("n", "4")),))
+        arrays = [a for a in scope.arrays if a.writable and a.type == DOUBLE and len(a.extents) == 1]
+        if not arrays:
+            return None
+        array = self.rng.choice(arrays)
+        return Invoke(function.name, floats, (array.extents[0],), (array.name,))
+
+    def _positive(self, scope: Scope, depth: int) -> Expr:
+        value = self._expr(scope, depth)
+        return Binary("+", Const(1.5, value.type), Binary("*", value, value))
+
+    def _leaf(self, scope: Scope) -> Expr:
+        roll = self.rng.random()
+        if roll < 0.12:
+            return Const(self._number(-2.0, 2.0), self._type())
+        if roll < 0.17 and scope.counters:
+            return Binary("*", Const(0.25), FromInteger(self.rng.choice(scope.counters)))
+        if roll < 0.5:
+            return self.rng.choice(scope.scalars)
+        return self._element(scope, scope.arrays) or self.rng.choice(scope.scalars)
+
+    def _element(self, scope: Scope, arrays: Iterable[Array]) -> Element | None:
+        arrays = [array for array in arrays if array.type != "int"]
+        if not arrays:
+            return None
+        array = self.rng.choice(arrays)
+        subscripts = [self._subscript(scope, extent) for extent in array.extents]
+        if any(subscript is None for subscript in subscripts):
+            return None
+        return Element(array.name, tuple(subscript for subscript in subscripts if subscript is not None), array.type)
+
+    def _subscript(self, scope: Scope, extent: str) -> str | None:
+        """An expression in [0, extent) wherever the scope is reached, or None: outside loops an array may be empty."""
+        if not scope.full(extent):
+            return None
+        options: list[str] = []
+        for name, of in scope.integers.items():
+            if of.extent == extent and name not in ("n", "m"):
+                options += [name, name, f"{extent} - 1 - {name}", f"({name} + 1) % {extent}"]
+                options += [f"{name} - 1"] if of.low else []
+                options += [f"{name} + {of.high}"] if of.high else []
+            elif extent == f"{of.extent} + 2" and scope.full(of.extent):
+                options += [name, f"{name} + 1", f"{name} + 2"]
+        if extent.isdecimal():
+            options += [str(self.rng.randrange(int(extent)))] * (1 + 2 * (not options))
+        if "gather" in self.features:
+            for array in scope.arrays:
+                if array.type == "int" and (place := self._plain_subscript(scope, array.extents[0])):
+                    options.append(f"{array.name}[{place}] % {extent if extent.isalnum() else f'({extent})'}")
+        return self.rng.choice(options) if options else ("0" if " + " in extent else None)
+
+    def _plain_subscript(self, scope: Scope, extent: str) -> str | None:
+        fitting = [name for name, of in scope.integers.items() if of.extent == extent and name not in ("n", "m")]
+        return self.rng.choice(fitting) if fitting and scope.full(extent) else None
+
+
+def scope_of(parameters: Iterable[Parameter]) -> Scope:
+    """What a function's first statement can name."""
+    scope = Scope()
+    for p in parameters:
+        if p.type == "int" and not p.extents:
+            scope = replace(scope, integers={**scope.integers, p.name: Range("")})
+        elif p.extents:
+            scope = replace(scope, arrays=(*scope.arrays, Array(p.name, p.extents, p.type, p.type != "int")))
+        else:
+            scope = replace(scope, scalars=(*scope.scalars, Scalar(p.name, p.type)))
+    return scope
+
+
+def _is_const(parameter: Parameter, written: frozenset[str]) -> bool:
+    return bool(parameter.extents) and parameter.name not in written
+
+
+def nodes(tree: object) -> Iterable[object]:
+    """Every node of a tree."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from nodes(part)
+    elif hasattr(tree, "__dataclass_fields__"):
+        yield tree
+        for name in tree.__dataclass_fields__:
+            yield from nodes(getattr(tree, name))
+
+
+def mentions(tree: object, function: str) -> bool:
+    """Whether `function` is called."""
+    return any(isinstance(node, Invoke) and node.function == function for node in nodes(tree))
+
+
+def names_written(tree: object) -> frozenset[str]:
+    """The arrays that are written or given to a function or a view, which may write them."""
+    names: set[str] = set()
+    for node in nodes(tree):
+        match node:
+            case Assign(target=Element(array=name)):
+                names.add(name)
+            case Invoke(arrays=arrays):
+                names.update(arrays)
+            case View(array=name):
+                names.add(name)
+            case _:
+                pass
+    return frozenset(names)
