@@ -42,6 +42,13 @@ Function = Annotated[str | None, typer.Option(help="The function to differentiat
 Wrt = Annotated[
     list[str], typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
 ]
+Recompute = Annotated[
+    str,
+    typer.Option(
+        help="What is computed again, not taped. balanced: where it costs less. all: all that saves tape. "
+        "cheap: of that all but divisions, roots and functions."
+    ),
+]
 Layout = Annotated[str, typer.Option(help="soa: an array a taped value. aos: records side by side.")]
 SpadBytes = Annotated[int, typer.Option(min=0, help="Send records through a scratchpad of this size; 0: none.")]
 Buffers = Annotated[int, typer.Option(min=1, help="Tiles of each region in the scratchpad, in rotation.")]
@@ -81,6 +88,7 @@ def grad(
             "--explain", help="Say why each array and loop is active, and what is taped, instead of writing C."
         ),
     ] = False,
+    recompute: Recompute = "balanced",
     layout: Layout = "soa",
     spad_bytes: SpadBytes = 0,
     buffers: Buffers = 2,
@@ -105,7 +113,7 @@ def grad(
     from tapeflow.c_files import gradient_files
     from tapeflow.files import write_together
 
-    options = _options(layout, spad_bytes, buffers, stream)
+    options = _options(recompute, layout, spad_bytes, buffers, stream)
     if emit_stage is not None and emit_stage not in options.stages:
         stages = ", ".join(options.stages)
         raise typer.BadParameter(f"--emit-stage: these options have the stages {stages}; '{emit_stage}' is none")
@@ -144,6 +152,7 @@ def check(
     seed: Seed = 0,
     interval: Interval = (-1.0, 1.0),
     directions: Annotated[int, typer.Option(min=1, help="Random directions for each argument.")] = 2,
+    recompute: Recompute = "balanced",
     layout: Layout = "soa",
     spad_bytes: SpadBytes = 0,
     buffers: Buffers = 2,
@@ -163,7 +172,9 @@ def check(
     from tapeflow.api import gradient
     from tapeflow.gradient_check import check as check_gradient
 
-    made = gradient(load(kernel, function), wrt=_names(wrt), options=_options(layout, spad_bytes, buffers, stream))
+    made = gradient(
+        load(kernel, function), wrt=_names(wrt), options=_options(recompute, layout, spad_bytes, buffers, stream)
+    )
     arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)
@@ -347,10 +358,10 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
     print(text, file=sys.stderr)
 
 
-def _options(layout: str, spad_bytes: int, buffers: int, stream: bool) -> Options:
+def _options(recompute: str, layout: str, spad_bytes: int, buffers: int, stream: bool) -> Options:
     try:
         return Options.model_validate(
-            {"layout": layout, "spad_bytes": spad_bytes, "buffers": buffers, "stream": stream}
+            {"recompute": recompute, "layout": layout, "spad_bytes": spad_bytes, "buffers": buffers, "stream": stream}
         )
     except ValidationError as error:
         first = error.errors()[0]

@@ -28,6 +28,10 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    recompute: Literal["balanced", "all", "cheap"] = "balanced"
+    """What is computed again instead of taped: where that costs less, all that saves a byte of tape, or only what is
+    cheap of that: no divisions, square roots or functions."""
+
     layout: Literal["soa", "aos"] = "soa"
     """How records lie in memory: an array a field, or records side by side."""
 
@@ -74,7 +78,7 @@ class Options(BaseModel):
         passes: list[ModulePass] = [
             AdPreparePass(),
             AdDifferentiatePass(),
-            TapePlanPass(),
+            TapePlanPass(recompute=self.recompute),
             TapeFormRegionsPass(layout=self.layout),
         ]
         if self.spad_bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
@@ -57,6 +58,18 @@ def captured(op: Operation) -> Iterator[SSAValue]:
                 yield operand
 
 
+class Available(Protocol):
+    """What can be had again, by whatever rule."""
+
+    def __contains__(self, value: SSAValue, /) -> bool:
+        """Whether `value` can be had again; all of the function's top block are."""
+        ...
+
+    def order(self, value: SSAValue) -> int:
+        """A number that is larger than those of all values that `value` is computed from."""
+        ...
+
+
 class Availability:
     """Which values of a function's forward sweep can be had again.
 
@@ -98,7 +111,7 @@ class Placed:
     home: Block
 
 
-def placements(needs: Mapping[SSAValue, Iterable[Block]], available: Availability) -> list[Placed]:
+def placements(needs: Mapping[SSAValue, Iterable[Block]], available: Available) -> list[Placed]:
     """Where to have the values in `needs` and what those are computed from, in order of computation.
 
     Args:

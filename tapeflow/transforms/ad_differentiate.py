@@ -14,25 +14,21 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass
-from itertools import chain, count
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from tapeflow.analysis.activity import Activity, Request
-from tapeflow.analysis.availability import Availability, Placed, is_integer_arithmetic, placements
-from tapeflow.analysis.region_names import block_name
+from tapeflow.analysis.availability import Availability, is_integer_arithmetic
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import written_roots
-from tapeflow.analysis.source_names import set_source_name, source_name
-from tapeflow.analysis.value_names import value_name
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
@@ -44,11 +40,11 @@ from tapeflow.transforms.dead_stores import remove_dead_stores
 from tapeflow.transforms.forward_sweep import ForwardSweep
 from tapeflow.transforms.gradient_signature import GradientSignature
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
-from tapeflow.transforms.mirrored_values import MirroredValues, hoist_integer_arithmetic
+from tapeflow.transforms.meet_needs import meet_needs
+from tapeflow.transforms.mirrored_values import hoist_integer_arithmetic
 from tapeflow.transforms.reverse_sweep import ReverseSweep
 from tapeflow.transforms.simplify import Constants, simplify
 from tapeflow.transforms.tangent_signature import TangentSignature
-from tapeflow.transforms.tape_reservation import TapeReservation
 
 
 def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
@@ -86,7 +82,8 @@ def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     remove_dead_stores(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
-    _Needs(function, sweep).meet()
+    available = Availability(function, is_integer_arithmetic, others_are_taped=True)
+    meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
     simplify(function)
     unify_common_subexpressions(function)
@@ -142,71 +139,6 @@ def _build_reverse_sweep(function: func.FuncOp, activity: Activity, signature: G
         ]
     )
     return sweep
-
-
-class _Needs:
-    """What the reverse sweep needs of the forward sweep, and how each need is met."""
-
-    def __init__(self, function: func.FuncOp, sweep: ReverseSweep):
-        self._function = function
-        self._mirrors = sweep.mirrors
-        self._placeholders: list[UnrealizedConversionCastOp] = []
-        self._needs: dict[SSAValue, list[Block]] = {}
-        self._reservation = TapeReservation(function, Constants(function))
-        self._names: set[str] = set()
-        self._starts: dict[Block, InsertPoint] = {}
-        primals = {mirror: primal for primal, mirror in sweep.mirrors.items()}
-        for placeholder in sweep.placeholders():
-            uses = placeholder.results[0].uses
-            if uses:
-                self._placeholders.append(placeholder)
-                blocks = self._needs.setdefault(placeholder.inputs[0], [])
-                blocks.extend(_mirrored_by(use.operation, primals) for use in uses)
-
-    def meet(self) -> None:
-        """Put a value in place of each placeholder: had again, or taped."""
-        available = Availability(self._function, is_integer_arithmetic, others_are_taped=True)
-        placed = placements(self._needs, available)
-        made = MirroredValues(self._function, self._mirrors, available, self._tape).make(placed)
-        for placeholder in self._placeholders:
-            value = placeholder.inputs[0]
-            placeholder.results[0].replace_all_uses_with(made.get(value, value))
-            placeholder.erase()
-
-    def _tape(self, item: Placed, build: LocatedBuilder) -> SSAValue:
-        """Tape a value: create, push and pop; returns what is popped."""
-        name = value_name(item.value)
-        if source_name(item.value) is None:
-            set_source_name(item.value, name)
-        handle = self._reservation.tape(item.value.type, item.home, item.value, self._handle_name(name, item.home))
-        push = LocatedBuilder(self._behind_definition(item), place=place_of(item.value))
-        push.insert(tape.PushOp(item.value, handle))
-        return build.value(tape.PopOp(handle), name)
-
-    def _handle_name(self, name: str, home: Block) -> str:
-        """A name for the tape of a value: after the value, then the block, then by number."""
-        candidates = chain(
-            (f"tape_{name}", f"tape_{name}_{block_name(home)}"),
-            (f"tape_{name}_{block_name(home)}_{number}" for number in count(2)),
-        )
-        chosen = next(candidate for candidate in candidates if candidate not in self._names)
-        self._names.add(chosen)
-        return chosen
-
-    def _behind_definition(self, item: Placed) -> InsertPoint:
-        """In the block that pushes, as soon as the value is there."""
-        if isinstance(item.value, OpResult) and item.value.op.parent is item.home:
-            return InsertPoint.after(item.value.op)
-        return self._starts.setdefault(item.home, InsertPoint.at_start(item.home))
-
-
-def _mirrored_by(op: Operation, primals: Mapping[Block, Block]) -> Block:
-    """The primal block whose mirror `op` is in."""
-    block = op.parent
-    while block is not None and block not in primals:
-        block = block.parent_block()
-    assert block is not None
-    return primals[block]
 
 
 class _Granting:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tapeflow.analysis.availability import Availability, Placed, is_integer_arithmetic
+from tapeflow.analysis.availability import Available, Placed, is_integer_arithmetic
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, enclosing
 from tapeflow.analysis.source_names import source_name
@@ -88,7 +88,7 @@ class MirroredValues:
         self,
         function: func.FuncOp,
         mirrors: Mapping[Block, Block],
-        available: Availability,
+        available: Available,
         remembered: Callable[[Placed, LocatedBuilder], SSAValue],
     ):
         self._constants = Constants(function)

@@ -25,6 +25,7 @@ from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.transforms.adjoint_frames import Frame, adjoint_name
 from tapeflow.transforms.chain_rule import ChainRule, Product
+from tapeflow.transforms.meet_needs import placeholder_for
 from tapeflow.transforms.simplify import Constants
 
 
@@ -106,7 +107,7 @@ class ReverseSweep:
         if is_top_block(defining_block(value)):
             return value
         if value not in self._placeholders:
-            self._placeholders[value] = UnrealizedConversionCastOp.get([value], [value.type]).results[0]
+            self._placeholders[value] = placeholder_for(value).results[0]
         return self._placeholders[value]
 
     def _undo(self, frame: Frame, op: Operation) -> None:

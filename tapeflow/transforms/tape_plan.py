@@ -1,59 +1,42 @@
-"""`tape-plan`: tape nothing that can be had again.
+"""`tape-plan`: tape no more than is needed to have all that the reverse sweep needs.
 
-First rule: constants, induction variables, values of the top block, loads from arrays that nobody writes any more, and
-pure arithmetic on these are computed again in the reverse sweep, each once, in the innermost mirrored block that
-contains all its needs and lies in no loop that its definition is outside of. So a load under a branch is repeated only
-under that branch. Second: a value that two tapes remember is remembered by one.
-
-Pure arithmetic is all of `arith` and `math`, `exp` as well as `+`; the option `recompute=cheap` leaves divisions and
-transcendental functions on their tapes.
+What the reverse sweep needs is taped, or computed again from what is taped and from what is there: constants, induction
+variables, values of the top block, loads from arrays that nobody writes any more. `analysis/tape_choice` says which
+choice is cheapest, with its prices; what is computed again is so once, in the innermost mirrored block that contains
+all its needs and lies in no loop that its definition is outside of. So a load under a branch is repeated only under
+that branch. A value is taped once, whatever needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tapeflow.analysis.availability import Availability, Placed, placements
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.mirror import mirrored_blocks
 from tapeflow.analysis.roots import roots, written_arrays
 from tapeflow.analysis.tape_blocks import TapedValue, first_of, taped_value
+from tapeflow.analysis.tape_choice import BYTE, DIVISION, Prices, TapeChoice, price_of_repeating
 from tapeflow.analysis.trip_counts import TripCounts
 from tapeflow.dialects import tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
-from tapeflow.transforms.located_builder import LocatedBuilder
-from tapeflow.transforms.mirrored_values import MirroredValues
+from tapeflow.transforms.meet_needs import meet_needs, placeholder_for
 from tapeflow.transforms.simplify import simplify
 
-CHEAP_FUNCTIONS = (
-    math.AbsFOp,
-    math.AbsIOp,
-    math.CeilOp,
-    math.CopySignOp,
-    math.FloorOp,
-    math.FmaOp,
-    math.RoundEvenOp,
-    math.RoundOp,
-    math.TruncOp,
-)
-"""The functions of `math` that cost about as much as an addition."""
+RECOMPUTE = ("balanced", "all", "cheap")
+"""What the option `recompute` can be."""
 
-
-def is_cheap(op: Operation) -> bool:
-    """Whether `op` costs about as much as an addition or a multiplication."""
-    if op.name.startswith("math."):
-        return isinstance(op, CHEAP_FUNCTIONS)
-    return not isinstance(op, arith.DivfOp)
+SMALLEST = Prices(byte=1 << 20)
+"""Prices at which a byte is worth any arithmetic."""
 
 
 class Unchanging:
@@ -81,7 +64,7 @@ def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operatio
     def by_itself(op: Operation) -> bool:
         if isinstance(op, memref.LoadOp):
             return unchanging.load(op)
-        return is_pure(op) and (is_cheap(op) or not cheap_only)
+        return is_pure(op) and not (cheap_only and price_of_repeating(op) >= DIVISION)
 
     def with_arms(op: Operation) -> bool:
         if isinstance(op, scf.IfOp):
@@ -91,15 +74,19 @@ def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operatio
     return with_arms
 
 
-def plan(function: func.FuncOp, *, cheap_only: bool) -> None:
-    """Take off the tapes of `function` what can be had again, and what another tape remembers."""
+def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
+    """Tape in `function` the cheapest values from which all that is taped now can be had."""
     taped = _taped_values(function)
     if not taped:
         return
-    # A branch can be repeated once nothing in it is taped, so what comes out of it may take another round.
-    while taped and _have_again(function, taped, repeatable(function, cheap_only=cheap_only)):
-        taped = _taped_values(function)
-    _share(taped)
+    mirrors = mirrored_blocks(taped, TripCounts(function))
+    planned = [it for it in taped if it.push.parent in mirrors]
+    placeholders = [placeholder_for(it.value) for it in planned]
+    _forget({it: needed.results[0] for it, needed in zip(planned, placeholders, strict=True)})
+    needed = [placeholder.inputs[0] for placeholder in placeholders if placeholder.results[0].uses]
+    choice = TapeChoice(function, needed, repeatable(function, cheap_only=cheap_only), prices)
+    meet_needs(function, mirrors, placeholders, choice)
+    _share([it for it in taped if it.push.parent not in mirrors])
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
@@ -108,24 +95,6 @@ def plan(function: func.FuncOp, *, cheap_only: bool) -> None:
 def _taped_values(function: func.FuncOp) -> list[TapedValue]:
     creates = (op for op in function.body.walk() if isinstance(op, tape.CreateOp))
     return [value for create in creates if (value := taped_value(create)) is not None]
-
-
-def _have_again(function: func.FuncOp, taped: Sequence[TapedValue], repeats: Callable[[Operation], bool]) -> bool:
-    """Take off their tapes those of `taped` that can be had again; whether there were any."""
-    mirrors = mirrored_blocks(taped, TripCounts(function))
-    available = Availability(function, repeats, others_are_taped=False)
-    again = [it for it in taped if it.push.parent in mirrors and it.value in available]
-    needs: dict[SSAValue, list[Block]] = {}
-    for it in again:
-        assert it.push.parent is not None
-        needs.setdefault(it.value, []).append(it.push.parent)
-    made = MirroredValues(function, mirrors, available, _never).make(placements(needs, available))
-    _forget({it: made.get(it.value, it.value) for it in again})
-    return bool(again)
-
-
-def _never(item: Placed, build: LocatedBuilder) -> SSAValue:
-    raise AssertionError(f"{item.value} cannot be had again, but something is computed from it")
 
 
 def _share(taped: Iterable[TapedValue]) -> None:
@@ -153,13 +122,15 @@ class TapePlanPass(ModulePass):
 
     name = "tape-plan"
 
-    recompute: str = "all"
-    """What is computed again: `all` pure arithmetic, or only what is `cheap`: no divisions, no functions of math."""
+    recompute: str = "balanced"
+    """What is computed again: where taping costs more (`balanced`), all that saves a byte of tape (`all`), or all that
+    does and is `cheap`: no divisions, square roots or functions of math."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan the tapes of every function in `op`, in place."""
-        if self.recompute not in ("all", "cheap"):
-            raise TapeflowError(f"tape-plan: recompute is 'all' or 'cheap', not '{self.recompute}'")
+        if self.recompute not in RECOMPUTE:
+            raise TapeflowError(f"tape-plan: recompute is {', '.join(RECOMPUTE)}; not '{self.recompute}'")
+        prices = Prices(BYTE) if self.recompute == "balanced" else SMALLEST
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                plan(function, cheap_only=self.recompute == "cheap")
+                plan(function, prices, cheap_only=self.recompute == "cheap")

@@ -1,0 +1,230 @@
+"""Which values to tape: the cheapest set from which all that the reverse sweep needs can be had.
+
+A value that the reverse sweep needs is taped, or the operation that gives it is repeated on operands that are had in
+turn. Both have a price for each run of the block that defines the value; the sum of the prices is least at a minimum
+cut. In the network each value has two nodes: on the side of the sink, `repeated` means that its operation is repeated,
+`had` that it is had. Its edges say
+
+- `repeated` -> `had`, with the price of taping: what is had and not repeated is taped;
+- source -> `repeated`, with the price of repeating, infinite for what gives something else when it is repeated;
+- `had` of each operand -> `repeated`, infinite: what is repeated needs its operands;
+- `had` -> sink, infinite, for what is needed.
+
+**Prices** are in units of an addition. A byte that is taped costs `BYTE`: more than it takes to write it and read it
+back from a cache, as memory is what runs out, and on machines that stream the tape a byte from DRAM costs the energy of
+several additions. So a double is worth 32 additions, five divisions or one `exp`, and a condition, of one byte, a load
+and a comparison. Index arithmetic is free: it ends up in addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, math, memref, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from tapeflow.analysis.availability import captured, iteration_bounds
+from tapeflow.analysis.block_runs import expected_runs
+from tapeflow.analysis.block_tree import defining_block, is_top_block
+from tapeflow.analysis.minimum_cut import Edge, minimum_cut
+from tapeflow.analysis.roots import is_array
+from tapeflow.dialects.record import field_bytes
+
+BYTE = 4
+"""The price of a byte that is taped, in additions."""
+
+ADDITION = 1
+"""The price of an operation that costs about as much as an addition, a multiplication for one."""
+
+LOAD = 2
+"""The price of a load that is repeated."""
+
+DIVISION = 6
+"""The price of a division, a remainder or a square root."""
+
+FUNCTION = 20
+"""The price of a function of `math` that is a call."""
+
+CHEAP_FUNCTIONS = (
+    math.AbsFOp,
+    math.AbsIOp,
+    math.CeilOp,
+    math.CopySignOp,
+    math.FloorOp,
+    math.FmaOp,
+    math.RoundEvenOp,
+    math.RoundOp,
+    math.TruncOp,
+)
+"""The functions of `math` that cost about as much as an addition."""
+
+_DIVISIONS = (
+    arith.DivfOp,
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    arith.FloorDivSIOp,
+    math.SqrtOp,
+    math.RsqrtOp,
+)
+
+
+def price_of_repeating(op: Operation) -> int:
+    """What `op`, with all that is in its regions, costs when it is repeated, in additions."""
+    return sum(map(_price_by_itself, op.walk()))
+
+
+def _price_by_itself(op: Operation) -> int:
+    match op:
+        case memref.LoadOp():
+            return LOAD
+        case arith.ConstantOp() | arith.IndexCastOp() | scf.YieldOp():
+            return 0
+        case _ if isinstance(op, _DIVISIONS):
+            return DIVISION
+        case _ if op.results and all(isinstance(result.type, IndexType) for result in op.results):
+            return 0
+        case _ if op.name.startswith("math.") and not isinstance(op, CHEAP_FUNCTIONS):
+            return FUNCTION
+        case _:
+            return ADDITION
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What the reverse sweep pays for a value that it needs.
+
+    Attributes:
+        byte: for each byte that is taped, in additions.
+    """
+
+    byte: int
+
+    def taping(self, value: SSAValue) -> int | None:
+        """What it costs to tape `value` once; None if it cannot be taped: an array."""
+        return None if is_array(value) else self.byte * field_bytes(value.type)
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """The node of a step that is repeated: an operation, or the counting of a loop's variable."""
+
+    step: Operation | SSAValue
+
+
+@dataclass(frozen=True)
+class _Had:
+    """The node of a value that is had."""
+
+    value: SSAValue
+
+
+_Node = _Repeated | _Had | str
+_SOURCE, _SINK = "source", "sink"
+
+
+class TapeChoice:
+    """The values of a function's forward sweep that are best repeated; the other ones that are needed are best taped.
+
+    Args:
+        function: structured; the values asked about come before their needs in it.
+        needed: the values that the reverse sweep needs.
+        repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
+        prices: what taping costs.
+    """
+
+    def __init__(
+        self,
+        function: func.FuncOp,
+        needed: Iterable[SSAValue],
+        repeatable: Callable[[Operation], bool],
+        prices: Prices,
+    ):
+        self._order = dict(_in_order(function))
+        self._repeatable = repeatable
+        self._prices = prices
+        self._runs: dict[Block, int] = {}
+        cut = minimum_cut(self._edges(needed), _SOURCE, _SINK)
+        self._repeated = {node.step for node in cut.sink_side if isinstance(node, _Repeated)}
+        self.price = cut.cost
+        """What the choice costs in a call, in additions, with loops of unknown length run a usual number of times."""
+
+    def __contains__(self, value: SSAValue) -> bool:
+        """Whether `value` is had without a tape of its own."""
+        if is_top_block(defining_block(value)):
+            return True
+        return _step_of(value) in self._repeated
+
+    def order(self, value: SSAValue) -> int:
+        """A number that is larger than those of all values that `value` is computed from."""
+        return self._order[value]
+
+    def _edges(self, needed: Iterable[SSAValue]) -> Iterator[Edge[_Node]]:
+        pending = [value for value in dict.fromkeys(needed) if not is_top_block(defining_block(value))]
+        for value in pending:
+            yield Edge(_Had(value), _SINK, None)
+        reached = set(pending)
+        steps: set[Operation | SSAValue] = set()
+        while pending:
+            value = pending.pop()
+            step = _step_of(value)
+            runs = self._runs_of(defining_block(value))
+            price = self._prices.taping(value)
+            yield Edge(_Repeated(step), _Had(value), None if price is None else price * runs)
+            if step in steps:
+                continue
+            steps.add(step)
+            sources = self._sources(step)
+            if sources is None:
+                yield Edge(_SOURCE, _Repeated(step), None)
+                continue
+            if isinstance(step, Operation):
+                yield Edge(_SOURCE, _Repeated(step), price_of_repeating(step) * runs)
+            for source in sources:
+                if is_top_block(defining_block(source)):
+                    continue
+                yield Edge(_Had(source), _Repeated(step), None)
+                if source not in reached:
+                    reached.add(source)
+                    pending.append(source)
+
+    def _sources(self, step: Operation | SSAValue) -> Iterable[SSAValue] | None:
+        """What is needed to repeat `step`; None if it cannot be repeated."""
+        if isinstance(step, Operation):
+            return dict.fromkeys(captured(step)) if self._repeatable(step) else None
+        if (
+            isinstance(step, BlockArgument)
+            and step.index == 0
+            and isinstance(loop := step.block.parent_op(), scf.ForOp)
+        ):
+            return iteration_bounds(loop)
+        return None
+
+    def _runs_of(self, block: Block) -> int:
+        if block not in self._runs:
+            # Blocks that never run are planned as well, as if they did.
+            self._runs[block] = max(expected_runs(block), 1)
+        return self._runs[block]
+
+
+def _step_of(value: SSAValue) -> Operation | SSAValue:
+    """What is repeated to have `value` again."""
+    return value.op if isinstance(value, OpResult) else value
+
+
+def _in_order(function: func.FuncOp) -> Iterator[tuple[SSAValue, int]]:
+    """Each value of `function` with its position."""
+    position = 0
+    for argument in function.args:
+        yield argument, position
+        position += 1
+    for op in function.body.walk():
+        inner = (argument for region in op.regions for block in region.blocks for argument in block.args)
+        for value in (*op.results, *inner):
+            yield value, position
+            position += 1
