@@ -14,11 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
 from xdsl.ir import Operation, SSAValue
+
+from tapeflow.analysis.library_functions import POLYGAMMA, library_call, library_function
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ FUNCTIONS: Mapping[str, Callable[..., Operation]] = {
     "cosh": math_dialect.CoshOp,
     "sqrt": math_dialect.SqrtOp,
     "copysign": math_dialect.CopySignOp,
+    "polygamma": partial(library_call, POLYGAMMA),
     # Comparisons are false where an operand is not a number.
     "eq": _comparison("oeq"),
     "gt": _comparison("ogt"),
@@ -319,8 +323,36 @@ RULES: Mapping[type[Operation], Row] = {
 """The rule of each differentiable operation. Others that touch active values are refused by name and place."""
 
 
+_REMAINDER_NOTE = "to y minus the quotient, also at its jumps"
+
+LIBRARY_RULES: Mapping[str, Row] = {
+    "erfc": _row("erfc(x)", -2 / math.sqrt(math.pi) * apply("exp", -(X * X))),
+    "fdim": _row(
+        "fdim(x, y)",
+        apply("select", apply("gt", X, Y), 1.0, apply("select", apply("eq", X, Y), 0.5, 0.0)),
+        apply("select", apply("gt", X, Y), -1.0, apply("select", apply("eq", X, Y), -0.5, 0.0)),
+        note="a tie gives half, as max(x - y, 0) in JAX",
+    ),
+    # The quotient as an integer, trunc(x / y), would be wrong where x / y rounds to an integer.
+    "fmod": _row("fmod(x, y)", 1, (R - X) / Y, note=_REMAINDER_NOTE),
+    "hypot": _row(
+        "hypot(x, y)",
+        apply("select", apply("eq", R, 0.0), 0.0, X / R),
+        apply("select", apply("eq", R, 0.0), 0.0, Y / R),
+        note="0 at (0, 0) (JAX)",
+    ),
+    "lgamma": _row("log(abs(gamma(x)))", apply("polygamma", 0.0, X), note="not a number at the poles (JAX)"),
+    "remainder": _row("remainder(x, y)", 1, (R - X) / Y, note=_REMAINDER_NOTE),
+    "tgamma": _row("gamma(x)", R * apply("polygamma", 0.0, X), note="not a number at the poles (JAX)"),
+    POLYGAMMA: _row("polygamma(x, y)", 0, apply("polygamma", X + 1.0, Y), note="x is the order: an integer"),
+}
+"""The rule of each function of `library_functions`, by its name on doubles."""
+
+
 def rule_of(op: Operation) -> Row | None:
     """The row of `op`, or None when its operation has none."""
+    if (function := library_function(op)) is not None:
+        return LIBRARY_RULES[function]
     return RULES.get(type(op))
 
 

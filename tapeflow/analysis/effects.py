@@ -8,6 +8,7 @@ from xdsl.dialects import arith, math, memref
 from xdsl.ir import Operation
 from xdsl.traits import NoMemoryEffect
 
+from tapeflow.analysis.library_functions import library_function
 from tapeflow.analysis.roots import VIEWS
 
 _ARITHMETIC = frozenset((*arith.Arith.operations, *math.Math.operations))
@@ -21,7 +22,7 @@ def _is_pure_kind(kind: type[Operation]) -> bool:
 
 def is_pure(op: Operation) -> bool:
     """Whether `op` has no regions and only computes results from its operands: the same ones each time."""
-    return not op.regions and bool(op.results) and _is_pure_kind(type(op))
+    return not op.regions and bool(op.results) and (_is_pure_kind(type(op)) or library_function(op) is not None)
 
 
 def is_unneeded_when_unused(op: Operation) -> bool:

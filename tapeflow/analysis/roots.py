@@ -107,6 +107,8 @@ def _written_arrays(op: Operation, callers: tuple[func.FuncOp, ...]) -> Iterator
             yield op.memref
         case memref.CopyOp():
             yield op.destination
+        case func.CallOp() if not any(map(is_array, op.operands)):
+            return
         case func.CallOp():
             yield from _written_by_call(op, callers)
         case scf.ForOp() | scf.IfOp():

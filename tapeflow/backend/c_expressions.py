@@ -16,6 +16,7 @@ from xdsl.dialects import math as xmath
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from tapeflow.analysis.library_functions import library_function
 from tapeflow.backend.c_types import c_type, is_float, of_arithmetic, same, unsigned, widens
 from tapeflow.errors import TapeflowError
 
@@ -502,7 +503,7 @@ ROWS: Mapping[type[Operation], Row] = {
 
 def is_expression(op: Operation) -> bool:
     """Whether `op` is a pure operation that can be printed as an expression."""
-    return type(op) in ROWS or isinstance(op, arith.ConstantOp)
+    return type(op) in ROWS or isinstance(op, arith.ConstantOp) or library_function(op) is not None
 
 
 def expression(op: Operation, operands: Sequence[Expression]) -> Expression:
@@ -510,4 +511,6 @@ def expression(op: Operation, operands: Sequence[Expression]) -> Expression:
     if isinstance(op, arith.ConstantOp):
         return constant(op)
     result: Attribute = op.results[0].type
+    if (function := library_function(op)) is not None:
+        return _call(function)(op, operands, c_type(result, op.location))
     return ROWS[type(op)](op, operands, c_type(result, op.location))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.library_functions import library_function
 from tapeflow.errors import TapeflowError
 
 _FREE_NAMES = """
@@ -54,6 +55,8 @@ def unit_of(operation: Operation) -> str | None:
     Raises:
         TapeflowError: it is not known.
     """
+    if library_function(operation) is not None:
+        return "transcendental"
     if operation.name in FREE:
         return None
     if operation.name not in _UNIT_OF:

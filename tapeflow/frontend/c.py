@@ -32,6 +32,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
+from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function
@@ -115,6 +116,7 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None) -> ModuleOp:
         _check_depth(function)
     signatures = {function: signature(function) for function in functions if function in needed}
     module = ModuleOp([import_function(function, signatures) for function in signatures])
+    declare_library_functions(module)
     module.location = FileLineColLoc(StringAttr(name), IntAttr(1), IntAttr(1))
     return module
 

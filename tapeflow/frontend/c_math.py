@@ -1,4 +1,6 @@
-"""The functions of <math.h> and <stdlib.h> that have an operation in the IR, one row a function.
+"""The functions of <math.h> and <stdlib.h>: those that have an operation in the IR, one row a function, and the rest.
+
+The rest, in `analysis/library_functions.py`, are calls of private declarations.
 
 The `f`-suffixed versions for float share the rows: the operation takes its type from its operands.
 """
@@ -10,6 +12,8 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType, f32, f64
 from xdsl.ir import Operation, SSAValue
+
+from tapeflow.analysis.library_functions import ARITIES, POLYGAMMA, library_call
 
 _UNARY: dict[str, type[math.FloatingPointLikeUnaryMathOperation]] = {
     "acos": math.AcosOp,
@@ -32,6 +36,9 @@ _UNARY: dict[str, type[math.FloatingPointLikeUnaryMathOperation]] = {
     "log10": math.Log10Op,
     "log1p": math.Log1pOp,
     "log2": math.Log2Op,
+    # In the default rounding mode, which nothing here changes, these two round halves to even.
+    "nearbyint": math.RoundEvenOp,
+    "rint": math.RoundEvenOp,
     "round": math.RoundOp,
     "sin": math.SinOp,
     "sinh": math.SinhOp,
@@ -50,6 +57,8 @@ _BINARY: dict[str, type[math.FloatingPointLikeBinaryMathOperation] | type[arith.
     "pow": math.PowFOp,
 }
 
+_CALLS = {name: arity for name, arity in ARITIES.items() if name != POLYGAMMA}
+
 _INTEGER = frozenset({"abs", "labs", "llabs"})
 
 
@@ -57,13 +66,13 @@ def is_math_function(name: str) -> bool:
     """Whether C's library has a function `name` that is an operation here. C reserves these names for it."""
     name = name.removeprefix("__builtin_")
     bases = {name, name.removesuffix("f")}
-    return name in _INTEGER or not bases.isdisjoint({"fma", *_UNARY, *_BINARY})
+    return name in _INTEGER or not bases.isdisjoint({"fma", *_UNARY, *_BINARY, *_CALLS})
 
 
 def math_operation(name: str, operands: Sequence[SSAValue]) -> Operation | None:
     """The operation that the C function `name` is, on operands of its parameters' types; None if it is none."""
     name = name.removeprefix("__builtin_")
-    base = name if name in _UNARY or name in _BINARY or name == "fma" else name.removesuffix("f")
+    base = name if name in _UNARY or name in _BINARY or name == "fma" or name in _CALLS else name.removesuffix("f")
     if name in _INTEGER and len(operands) == 1 and isinstance(operands[0].type, IntegerType):
         return math.AbsIOp(operands[0])
     if any(operand.type != (f64 if name == base else f32) for operand in operands):
@@ -76,4 +85,6 @@ def math_operation(name: str, operands: Sequence[SSAValue]) -> Operation | None:
     if base == "fma" and len(operands) == 3:
         left, right, addend = operands
         return math.FmaOp(left, right, addend)
+    if _CALLS.get(base) == len(operands):
+        return library_call(base, *operands)
     return None

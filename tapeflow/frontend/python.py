@@ -24,6 +24,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_annotations import bool_, f32, f64, i32, i64
 from tapeflow.frontend.python_module import ModuleMaker, recursion_error
@@ -112,4 +113,5 @@ def import_python(function: Callable[..., Any] | PythonKernel[..., Any]) -> Modu
         maker.kernel(plain)
     except RecursionError:
         raise recursion_error(source_of(plain)) from None
+    declare_library_functions(maker.module)
     return maker.module

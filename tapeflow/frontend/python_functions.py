@@ -10,6 +10,7 @@ import builtins
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from xdsl.dialects import arith
 from xdsl.dialects import math as ir
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.library_functions import ARITIES, library_call
 from tapeflow.frontend.python_numbers import Numbers
 from tapeflow.frontend.python_types import BOOL, FLOAT, FLOAT64, INT, INT64, ScalarType, as_float, promoted
 from tapeflow.frontend.python_values import Scalar, integer, truth
@@ -301,9 +303,23 @@ _TESTS = {
     "isfinite": _float_test(_against_infinity("olt"), of_int=True),
 }
 
+_LIBRARY = {
+    name: partial(library_call, function)
+    for name, function in {
+        "erfc": "erfc",
+        "fmod": "fmod",
+        "gamma": "tgamma",
+        "hypot": "hypot",
+        "lgamma": "lgamma",
+        "remainder": "remainder",
+    }.items()
+}
+"""Functions of `math` that are calls of C's library."""
+
 _MATH: dict[str, Function] = {
     **{name: _python_float(operate) for name, operate in _SAME_NAME.items()},
     **{name: Function(_ONE, make) for name, make in _TESTS.items()},
+    **{name: _python_float(call, ARITIES[call.args[0]]) for name, call in _LIBRARY.items()},
     "atan2": _python_float(ir.Atan2Op, 2),
     "copysign": _python_float(ir.CopySignOp, 2),
     "pow": _python_float(ir.PowFOp, 2),
@@ -325,6 +341,7 @@ _NUMPY: dict[str, Function] = {
     "log": _numpy_float(ir.LogOp),
     "arctan2": _numpy_float(ir.Atan2Op, 2),
     "copysign": _numpy_float(ir.CopySignOp, 2),
+    "hypot": _numpy_float(_LIBRARY["hypot"], 2),
     "floor": _numpy_rounded(ir.FloorOp),
     "ceil": _numpy_rounded(ir.CeilOp),
     "trunc": _numpy_rounded(ir.TruncOp),

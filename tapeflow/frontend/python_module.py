@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tapeflow.analysis.library_functions import ARITIES
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_annotations import Parameter, declared_result, parameters, undeclared
 from tapeflow.frontend.python_arguments import Arguments, ArgumentType
@@ -29,7 +30,8 @@ class ModuleMaker:
     def __init__(self) -> None:
         self.module = ModuleOp([])
         self._instances: dict[Any, Instance] = {}
-        self._names: set[str] = set()
+        # The names of the C library are those of its functions.
+        self._names: set[str] = {f"{name}{suffix}" for name in ARITIES for suffix in ("", "f")}
         self._sources: dict[FunctionType, Source] = {}
 
     def kernel(self, function: FunctionType) -> None:

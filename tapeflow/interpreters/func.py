@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import cf, func
+from xdsl.dialects.builtin import Float32Type
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
@@ -16,7 +17,11 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
+from tapeflow.analysis.library_functions import POLYGAMMA, library_function
 from tapeflow.interpreters.interpreter import Functions
+from tapeflow.interpreters.libm import libm
+from tapeflow.interpreters.polygamma import polygamma
+from tapeflow.interpreters.values import round_to
 
 Leaves = tuple[TerminatorValue, PythonValues]
 
@@ -34,7 +39,12 @@ class FuncFunctions(Functions):
 
     @impl(func.CallOp)
     def run_call(self, interpreter: Interpreter, op: func.CallOp, args: PythonValues) -> PythonValues:
-        """Call the function of that name."""
+        """Call the function of that name: the library's, or the module's."""
+        if (name := library_function(op)) is not None:
+            scalar = op.results[0].type
+            if name == POLYGAMMA:
+                return (round_to(polygamma(args[0], args[1]), scalar),)
+            return (round_to(libm(name, len(args), single=isinstance(scalar, Float32Type))(*args), scalar),)
         return interpreter.call_op(op.callee, args)
 
     @impl_terminator(func.ReturnOp)

@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tapeflow.analysis.activity import Activity, Request
 from tapeflow.analysis.availability import Availability, is_integer_arithmetic
+from tapeflow.analysis.library_functions import declare_library_functions, library_function
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import written_roots
 from tapeflow.dialects import ad, tape
@@ -55,7 +56,7 @@ def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = 
     """
     check_operations(function, also=also)
     for op in function.body.walk():
-        if isinstance(op, func.CallOp):
+        if isinstance(op, func.CallOp) and library_function(op) is None:
             raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
 
 
@@ -193,3 +194,4 @@ class AdDifferentiatePass(ModulePass):
         granted = _Granting(op).all()
         for request, function in granted:
             Rewriter.replace_op(request, function, [])
+        declare_library_functions(op)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.library_functions import library_function
 from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.errors import TapeflowError
 
@@ -27,13 +28,16 @@ def inline_calls(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) ->
     while pending:
         call, callers = pending.pop()
         name = call.callee.string_value()
+        callee = functions.get(name)
+        if library_function(call) is not None and (callee is None or callee.is_declaration):
+            continue
         if name in callers:
             raise TapeflowError(
                 f"call of '{name}' is recursive: {' calls '.join((*callers, name))}",
                 location=call.location,
                 hint="write the recursion as a loop",
             )
-        body = _inline(call, _body_of(call, functions.get(name)))
+        body = _inline(call, _body_of(call, callee))
         pending.extend((op, (*callers, name)) for top in body for op in top.walk() if isinstance(op, func.CallOp))
 
 

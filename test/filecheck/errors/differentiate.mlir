@@ -13,12 +13,12 @@ func.func @f(%x: f64) -> f64 {
 // -----
 
 ad.vjp @f_grad of @f (active) -> (active)
-func.func private @lgamma(f64) -> f64
+func.func private @bessel(f64) -> f64
 func.func @f(%x: f64) -> f64 {
-  %y = func.call @lgamma(%x) : (f64) -> f64 loc("f.c":3:10)
+  %y = func.call @bessel(%x) : (f64) -> f64 loc("f.c":3:10)
   func.return %y : f64
 }
-// CHECK:      f.c:3:10: error: call of 'lgamma', whose definition is not here, so its derivative is not known
+// CHECK:      f.c:3:10: error: call of 'bessel', whose definition is not here, so its derivative is not known
 // CHECK-NEXT:   help: define it in the same file
 
 // -----
