@@ -20,6 +20,7 @@ from tapeflow.analysis.derivative_rules import differentiable_operands, rule_of
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import location_of, source_name
+from tapeflow.analysis.user_rules import vjp_of_call
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 
@@ -225,6 +226,8 @@ class Activity:
                 self._check_carried_arrays(op)
             case arith.SelectOp() if is_array(op.result):
                 self._check_access(op, op.result)
+            case _ if vjp_of_call(op) is not None:
+                pass
             case _ if rule_of(op) is None and not isinstance(op, func.ReturnOp | scf.YieldOp):
                 self._check_without_rule(op)
             case _:

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     FlatSymbolRefAttrConstr,
+    FunctionType,
     IndexType,
     MemRefType,
     StringAttr,
@@ -202,6 +203,56 @@ class JvpOp(DerivativeRequest):
     name = "ad.jvp"
 
 
+class RuleFitsItsFunction(SymbolUserOpInterface):
+    """The functions of a rule are in the module, and the derivative fits the signature of what it is of."""
+
+    def verify(self, op: Operation) -> None:
+        """Check that both exist, that the function takes and returns scalars, and the derivative's signature."""
+        assert isinstance(op, RuleOp)
+        of, vjp = (_function_of_rule(op, name) for name in (op.of, op.vjp))
+        inputs, outputs = of.function_type.inputs.data, of.function_type.outputs.data
+        if any(isinstance(type_, MemRefType) for type_ in (*inputs, *outputs)):
+            raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it takes an array; rules are for scalars")
+        seeds = [type_ for type_ in outputs if isinstance(type_, AnyFloat)]
+        adjoints = [type_ for type_ in inputs if isinstance(type_, AnyFloat)]
+        expected = FunctionType.from_lists([*inputs, *seeds], adjoints)
+        if vjp.function_type != expected:
+            raise VerifyException(
+                f"@{op.vjp.string_value()} has type {vjp.function_type}, but as the vjp of @{op.of.string_value()} it "
+                f"takes its arguments and a seed for each float result, and returns an adjoint for each float "
+                f"argument: {expected}"
+            )
+
+
+def _function_of_rule(op: RuleOp, name: SymbolRefAttr) -> func.FuncOp:
+    function = SymbolTable.lookup_symbol(op, name)
+    if not isinstance(function, func.FuncOp):
+        raise VerifyException(f"'ad.rule' names @{name.string_value()}, but there is no such function in this module")
+    if function.is_declaration:
+        raise VerifyException(f"'ad.rule' names @{name.string_value()}, which is only declared, without a body")
+    return function
+
+
+@irdl_op_definition
+class RuleOp(IRDLOperation):
+    """The derivative of calls of `of`, a function of scalars, is given by `vjp` instead of being made from its body.
+
+    `ad.rule @g vjp @g_vjp`: @g_vjp takes the arguments of @g and one seed for each float result, and returns one
+    adjoint for each float argument.
+    """
+
+    name = "ad.rule"
+
+    of = prop_def(FlatSymbolRefAttrConstr)
+    vjp = prop_def(FlatSymbolRefAttrConstr)
+
+    traits = traits_def(RuleFitsItsFunction())
+    assembly_format = "$of `vjp` $vjp attr-dict"
+
+    def __init__(self, of: str, vjp: str):
+        super().__init__(properties={"of": SymbolRefAttr(of), "vjp": SymbolRefAttr(vjp)})
+
+
 class UpdatesMemory(MemoryEffect):
     """The op reads and writes the array among its operands."""
 
@@ -239,4 +290,4 @@ class AccumulateOp(IRDLOperation):
             raise VerifyException(f"only floats accumulate, not {self.value.type}")
 
 
-AD = Dialect("ad", [VjpOp, JvpOp, AccumulateOp], [ActivityAttr])
+AD = Dialect("ad", [VjpOp, JvpOp, RuleOp, AccumulateOp], [ActivityAttr])

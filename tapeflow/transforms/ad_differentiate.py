@@ -14,7 +14,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -30,6 +30,7 @@ from tapeflow.analysis.availability import Availability, is_integer_arithmetic
 from tapeflow.analysis.library_functions import declare_library_functions, library_function
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import written_roots
+from tapeflow.analysis.user_rules import rules_of, vjp_of_call
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
@@ -40,6 +41,7 @@ from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.dead_stores import remove_dead_stores
 from tapeflow.transforms.forward_sweep import ForwardSweep
 from tapeflow.transforms.gradient_signature import GradientSignature
+from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.meet_needs import meet_needs
 from tapeflow.transforms.mirrored_values import hoist_integer_arithmetic
@@ -48,8 +50,10 @@ from tapeflow.transforms.simplify import Constants, simplify
 from tapeflow.transforms.tangent_signature import TangentSignature
 
 
-def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
+def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = (), takes_rules: bool = False) -> None:
     """Refuse a function that is not in the form of `ad-prepare`, with the operations in `also` beside.
+
+    `takes_rules`: calls of functions with a rule are known too.
 
     Raises:
         TapeflowError: names what is not in that form.
@@ -57,19 +61,25 @@ def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = 
     check_operations(function, also=also)
     for op in function.body.walk():
         if isinstance(op, func.CallOp) and library_function(op) is None:
+            if takes_rules and vjp_of_call(op) is not None:
+                continue
             raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
 
 
 _PREPARE = "run ad-prepare first"
 
 
-def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
+def vjp(
+    request: ad.DerivativeRequest, primal: func.FuncOp, functions: Mapping[str, func.FuncOp] | None = None
+) -> func.FuncOp:
     """The reverse-mode derivative that `request` asks for; `primal` is left as it is.
+
+    `functions` are those that calls with a rule are about.
 
     Raises:
         TapeflowError: the primal is not prepared, or something active in it has no derivative.
     """
-    check_prepared(primal)
+    check_prepared(primal, takes_rules=True)
     function = primal.clone()
     function.sym_name = request.sym_name
     function.attributes["tapeflow.gradient_of"] = StringAttr(primal.sym_name.data)
@@ -86,6 +96,7 @@ def vjp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     available = Availability(function, is_integer_arithmetic, others_are_taped=True)
     meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
+    inline_calls(function, functions or {})
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
@@ -148,6 +159,7 @@ class _Granting:
     def __init__(self, module: ModuleOp):
         self._requests = requests_of(module)
         self._functions = dict(functions_of(module))
+        self._rules = rules_of(module)
         self._pending = {request.sym_name.data: request for request in self._requests}
         self._granted: dict[ad.DerivativeRequest, func.FuncOp] = {}
 
@@ -167,9 +179,10 @@ class _Granting:
                 )
             chain.append(before)
         for each in reversed(chain):
-            primal = primal_of(each, self._functions)
+            primal = _without_rule(each, self._functions, self._rules)
             _check_marks(each, primal)
-            function = vjp(each, primal) if isinstance(each, ad.VjpOp) else jvp(each, primal)
+            is_reverse = isinstance(each, ad.VjpOp)
+            function = vjp(each, primal, self._functions) if is_reverse else jvp(each, primal)
             del self._pending[each.sym_name.data]
             self._granted[each] = self._functions[each.sym_name.data] = function
 
@@ -180,6 +193,31 @@ def _check_marks(request: ad.DerivativeRequest, primal: func.FuncOp) -> None:
         ad.verify_marks(request, primal)
     except VerifyException as error:
         raise TapeflowError(f"{request.name} @{request.sym_name.data}: {error}", location=request.location) from None
+
+
+def _without_rule(
+    request: ad.DerivativeRequest, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str]
+) -> func.FuncOp:
+    """The primal of `request`, which must have no rule: a rule is for its calls."""
+    primal = primal_of(request, functions)
+    if (rule := rules.get(primal.sym_name.data)) is not None:
+        raise TapeflowError(
+            f"{request.name} of '{primal.sym_name.data}', whose derivative is given by '{rule}'",
+            location=request.location,
+            hint="ask for the derivative of a function that calls it, or remove its ad.rule",
+        )
+    return primal
+
+
+def _end_rules(module: ModuleOp) -> None:
+    """All is differentiated: calls with a rule are calls like others, and are inlined."""
+    functions = functions_of(module)
+    for function in functions.values():
+        if any(vjp_of_call(op) is not None for op in function.body.walk()):
+            inline_calls(function, functions)
+    for op in list(module.body.block.ops):
+        if isinstance(op, ad.RuleOp):
+            Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
@@ -194,4 +232,6 @@ class AdDifferentiatePass(ModulePass):
         granted = _Granting(op).all()
         for request, function in granted:
             Rewriter.replace_op(request, function, [])
+        if granted:
+            _end_rules(op)
         declare_library_functions(op)

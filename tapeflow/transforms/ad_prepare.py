@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
+from tapeflow.analysis.user_rules import rules_of
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
@@ -117,13 +118,15 @@ def keep_local_arrays_in_their_blocks(function: func.FuncOp) -> None:
             Rewriter.replace_op(op, local)
 
 
-def prepare(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
-    """Bring `function` into the form that `ad-differentiate` knows.
+def prepare(
+    function: func.FuncOp, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str] | None = None
+) -> None:
+    """Bring `function` into the form that `ad-differentiate` knows; calls of what has a rule in `rules` stay.
 
     Raises:
         TapeflowError: it has something that cannot be brought into that form.
     """
-    inline_calls(function, functions)
+    inline_calls(function, functions, rules)
     check_operations(function)
     keep_local_arrays_in_their_blocks(function)
     gather_tables(function)
@@ -142,5 +145,7 @@ class AdPreparePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Prepare the targets of `op`, in place."""
         functions = functions_of(op)
-        for function in tuple(targets(op)):
-            prepare(function, functions)
+        rules = rules_of(op)
+        of_rules = (functions[name] for pair in rules.items() for name in pair)
+        for function in dict.fromkeys((*targets(op), *of_rules)):
+            prepare(function, functions, rules)

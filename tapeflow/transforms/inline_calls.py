@@ -13,11 +13,16 @@ from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.library_functions import library_function
 from tapeflow.analysis.source_names import set_source_name, source_name
+from tapeflow.analysis.user_rules import mark_call
 from tapeflow.errors import TapeflowError
 
 
-def inline_calls(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
+def inline_calls(
+    function: func.FuncOp, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str] | None = None
+) -> None:
     """Replace every call in `function`, also in what is inlined, by the body of the callee among `functions`.
+
+    Calls of what has a rule in `rules` are left and marked.
 
     Raises:
         TapeflowError: a callee is recursive, unknown, or has more than one block.
@@ -30,6 +35,8 @@ def inline_calls(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) ->
         name = call.callee.string_value()
         callee = functions.get(name)
         if library_function(call) is not None and (callee is None or callee.is_declaration):
+            continue
+        if rules and mark_call(call, rules):
             continue
         if name in callers:
             raise TapeflowError(

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tapeflow.analysis.activity import Activity
+from tapeflow.analysis.activity import Activity, is_float
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.index_arithmetic import surely_differ
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
+from tapeflow.analysis.user_rules import vjp_of_call
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.transforms.adjoint_frames import Frame, adjoint_name
 from tapeflow.transforms.chain_rule import ChainRule, Product
@@ -125,6 +126,8 @@ class ReverseSweep:
             case memref.StoreOp():
                 if self._activity.view(op.memref):
                     self._undo_store(frame, op)
+            case func.CallOp() if (vjp := vjp_of_call(op)) is not None:
+                self._undo_call(frame, op, vjp)
             case _ if rule_of(op) is not None:
                 self._undo_arithmetic(frame, op)
             case _:
@@ -140,6 +143,20 @@ class ReverseSweep:
         for operand, share in rule.adjoints(adjoint):
             if self._activity.value(operand) and (product := share()) is not None:
                 frame.contribute(operand, product)
+
+    def _undo_call(self, frame: Frame, call: func.CallOp, vjp: str) -> None:
+        """A call of a function whose derivative the user gives: of its arguments and a seed for each float result."""
+        floats = [result for result in call.results if is_float(result)]
+        if not any(result in frame.adjoints for result in floats):
+            return
+        seeds = [self._zero_or(frame.adjoints.get(result), result) for result in floats]
+        operands = [operand for operand in call.arguments if is_float(operand)]
+        arguments = [self.needed(argument) for argument in call.arguments]
+        derivative = func.CallOp(vjp, [*arguments, *seeds], [operand.type for operand in operands])
+        frame.build.insert(derivative)
+        for operand, share in zip(operands, derivative.results, strict=True):
+            if self._activity.value(operand):
+                frame.contribute(operand, Product(share))
 
     # Arrays
 
