@@ -31,12 +31,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 
 from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function
 from tapeflow.frontend.c_signatures import signature
+from tapeflow.frontend.c_variants import Variants
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
 
 UNNAMED = "input.c"
@@ -110,15 +112,32 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None) -> ModuleOp:
         raise TapeflowError(
             "this file defines no function", location=f"{name}:1:1", hint="give a file with the function to import"
         )
-    roots = functions if wanted is None else [_named(functions, wanted, name)]
+    roots = _roots(functions) if wanted is None else [_named(functions, wanted, name)]
     needed = _with_callees(roots)
     for function in needed:
         _check_depth(function)
     signatures = {function: signature(function) for function in functions if function in needed}
-    module = ModuleOp([import_function(function, signatures) for function in signatures])
+    variants = Variants([each.spelling for each in tree.declarations])
+    for root in roots:
+        variants.name(root, {})
+    whole: dict[Node, FuncOp] = {}
+    cut: list[FuncOp] = []
+    while (variant := variants.take()) is not None:
+        made = import_function(variant, signatures, variants)
+        if variant.parts:
+            cut.append(made)
+        else:
+            whole[variant.function] = made
+    module = ModuleOp([*(whole[function] for function in signatures if function in whole), *cut])
     declare_library_functions(module)
     module.location = FileLineColLoc(StringAttr(name), IntAttr(1), IntAttr(1))
     return module
+
+
+def _roots(functions: Sequence[Node]) -> Sequence[Node]:
+    """The functions that stand for themselves: a `static` one that others call is needed as they call it."""
+    called = {callee(node) for function in functions for node in body(function).walk() if node.kind == "CALL_EXPR"}
+    return [function for function in functions if function.storage_class != "STATIC" or function not in called]
 
 
 def _named(functions: Sequence[Node], wanted: str, name: str) -> Node:

@@ -11,10 +11,11 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, SSAValue
 
 from tapeflow.frontend import c_effects
-from tapeflow.frontend.c_bindings import Array, Place
+from tapeflow.frontend.c_bindings import Array, Place, Pointer
 from tapeflow.frontend.c_builder import INDEX, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
 from tapeflow.frontend.c_expressions import Expressions
+from tapeflow.frontend.c_pointers import Pointers
 from tapeflow.frontend.c_refusals import unsupported_type
 from tapeflow.frontend.c_signatures import array_levels, match_sizes
 from tapeflow.frontend.c_types import ArrayType, Number, Scalar, scalar_of
@@ -152,51 +153,68 @@ def clear_or_copy(call: Node, expressions: Expressions) -> bool:
     if function is None or function.is_definition or function.spelling not in ("memset", "memcpy"):
         return False
     target, source, size = c_effects.arguments(call)
-    build, array = expressions.build, _whole_array(target, expressions)
-    element = array.type.element
-    counts = _counts(array, size, expressions)
+    build, pointers = expressions.build, expressions.pointers
+    cleared = _cleared(target, expressions)
+    element = cleared.array.type.element
+    counts = _counts(cleared, size, expressions)
     if function.spelling == "memset":
         if integer(source) != 0:
             raise source.error("memset with anything but 0 is not supported", "set the elements in a loop")
         zero = build.ssa(Value(element, _zero(element)), call)
 
         def make(indices: Sequence[SSAValue]) -> None:
-            build.add(memref.StoreOp.get(zero, array.memory, indices), call)
+            place = _element(cleared, indices, pointers, call)
+            build.add(memref.StoreOp.get(zero, place.memory, place.indices), call)
 
     else:
-        original = _whole_array(source, expressions)
-        if original.type.element != element or original.type.rank != array.type.rank or (
-            array.type.rank > 1 and original.type.extents != array.type.extents
-        ):  # fmt: skip
+        original = _cleared(source, expressions)
+        if original.array.type.element != element or _differ(original, cleared):
             raise call.error(
                 "memcpy between arrays of different shapes or elements is not supported", "copy the elements in loops"
             )
 
         def make(indices: Sequence[SSAValue]) -> None:
-            value = expressions.load(Place(element, original.memory, indices), call)
-            build.add(memref.StoreOp.get(build.ssa(value, call), array.memory, indices), call)
+            value = expressions.load(_element(original, indices, pointers, call), call)
+            place = _element(cleared, indices, pointers, call)
+            build.add(memref.StoreOp.get(build.ssa(value, call), place.memory, place.indices), call)
 
     loop_nest(build, counts, make, call)
     return True
 
 
-def _whole_array(node: Node, expressions: Expressions) -> Array:
-    declaration = c_effects.variable(node)
-    binding = None if declaration is None else expressions.bindings.get(declaration)
-    if not isinstance(binding, Array):
-        raise node.error("this is not the name of an array", "clear or copy a part of an array in a loop")
-    return binding
+def _cleared(node: Node, expressions: Expressions) -> Pointer:
+    """What is cleared or copied: an array, or where in an array that begins."""
+    inner = node.stripped
+    pointer = expressions.pointers.value(inner)
+    array = pointer.array.type
+    if pointer.is_whole or pointer.flat or len(pointer.row) + 1 == array.rank:
+        return pointer
+    raise node.error("this is neither an array nor an element of one", "clear or copy a part of an array in a loop")
 
 
-def _counts(array: Array, size: Node, expressions: Expressions) -> Sequence[Index]:
-    """How far loops go in each dimension to cover `size` bytes of `array` from its beginning."""
+def _differ(left: Pointer, right: Pointer) -> bool:
+    """Whether two pointers go over their elements in different ways."""
+    shapes = [pointer.array.type.extents if pointer.is_whole else (None,) for pointer in (left, right)]
+    return len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) > 1 and shapes[0] != shapes[1])
+
+
+def _element(pointer: Pointer, indices: Sequence[SSAValue], pointers: Pointers, node: Node) -> Place:
+    array = pointer.array
+    if pointer.is_whole:
+        return Place(array.type.element, array.memory, indices)
+    return pointers.at(pointer, indices[0], node)
+
+
+def _counts(cleared: Pointer, size: Node, expressions: Expressions) -> Sequence[Index]:
+    """How far loops go in each dimension to cover `size` bytes from where `cleared` points."""
+    array = cleared.array
     elements = _elements(size, array.type.element.bytes, expressions)
     if elements is None:
         raise size.error(
             "this number of bytes is not a multiple of the element's size that is recognized",
             f"write it as 'n * sizeof({array.type.element.name})'",
         )
-    if array.type.rank == 1:
+    if array.type.rank == 1 or not cleared.is_whole:
         return [elements]
     extents = [extent for extent in array.type.extents if extent is not None]
     if len(extents) < array.type.rank or prod(extents) != elements:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
@@ -33,10 +33,17 @@ class Fixed:
 
 @dataclass
 class Slot:
-    """A variable that is assigned: its memory, of rank 0."""
+    """A variable that is assigned.
+
+    Attributes:
+        type: the variable's type.
+        memory: of rank 0; an array of one element where the variable's address is taken.
+        array: that array.
+    """
 
     type: Scalar
     memory: SSAValue
+    array: Array | None = None
 
 
 @dataclass
@@ -47,7 +54,46 @@ class Array:
     memory: SSAValue
 
 
-Binding: TypeAlias = Fixed | Slot | Array
+@dataclass(frozen=True)
+class Pointer:
+    """A pointer: a part of an array.
+
+    Attributes:
+        array: what it points into.
+        row: the subscripts of the outer dimensions of the row that it stays in.
+        offset: how far it is into the dimension after these; all elements are counted where it is `flat`.
+        flat: whether it runs over all elements of an array of several dimensions.
+    """
+
+    array: Array
+    row: tuple[Index, ...] = ()
+    offset: Index = 0
+    flat: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it points at the beginning of the array, as the array's own name does."""
+        return not self.row and not self.flat and isinstance(self.offset, int) and self.offset == 0
+
+
+@dataclass
+class MovingPointer:
+    """A pointer variable that is assigned.
+
+    Attributes:
+        offset: the memory of its offset, of rank 0.
+        array: what it points into, once that is known.
+        row: the memory of the subscripts of its row.
+        flat: whether it runs over all elements of an array of several dimensions.
+    """
+
+    offset: SSAValue
+    array: Array | None = None
+    row: list[SSAValue] = field(default_factory=list[SSAValue])
+    flat: bool = False
+
+
+Binding: TypeAlias = Fixed | Slot | Array | Pointer | MovingPointer
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from tapeflow.frontend.c_constants import integer
 from tapeflow.frontend.c_types import BOOL, scalar_of
@@ -31,11 +32,79 @@ def variable(node: Node) -> Node | None:
 
 
 def root(place: Node) -> Node | None:
-    """The variable that `place` is, or is an element of; None if that is more than a name and subscripts."""
+    """The variable that `place` is or lies in, by its name; None if it has no name of one.
+
+    A place may be an element, or a pointer to one: `x[i]`, `*p`, `*p++`, `x + i`, `&A[i][j]`.
+    """
     place = place.stripped
-    while place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
-        place = pointer_operand(place).stripped
+    while (step := _towards_root(place)) is not None:
+        place = step.stripped
     return variable(place)
+
+
+def _towards_root(place: Node) -> Node | None:
+    if place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
+        return pointer_operand(place)
+    if place.kind == "UNARY_OPERATOR" and (place.operator == "&" or place.operator in STEPS):
+        return place.children[0]
+    if place.kind == "CSTYLE_CAST_EXPR":
+        return place.children[-1]
+    if place.kind == "BINARY_OPERATOR" and place.operator in ("+", "-"):
+        left, right = place.children
+        return left if scalar_of(left.type) is None else right
+    if place.kind == "BINARY_OPERATOR" and place.operator == ",":
+        return place.children[1]
+    return place.children[0] if is_assignment(place) else None
+
+
+# What is known of each pointer variable and function, for as long as their trees live.
+_TARGETS: WeakKeyDictionary[Node, frozenset[Node]] = WeakKeyDictionary()
+_ADDRESSED: WeakKeyDictionary[Node, frozenset[Node]] = WeakKeyDictionary()
+
+
+def _assigned_pointers(pointer: Node) -> Iterator[Node]:
+    """The expressions that a pointer variable is assigned, other than by steps."""
+    if pointer.kind == "VAR_DECL" and pointer.initializer is not None:
+        yield pointer.initializer
+    if pointer.function is not None:
+        for part in body(pointer.function).walk():
+            if part.kind == "BINARY_OPERATOR" and part.operator == "=" and variable(part.children[0]) is pointer:
+                yield part.children[1]
+
+
+def moves(pointer: Node) -> bool:
+    """Whether a pointer variable is assigned or stepped after its declaration."""
+    function = pointer.function
+    return function is not None and any(
+        is_assignment(part) and variable(part.children[0]) is pointer for part in body(function).walk()
+    )
+
+
+def targets(pointer: Node) -> frozenset[Node]:
+    """What else a variable stands for: of a pointer, the variables that it may point at or into."""
+    if pointer.type.kind != "POINTER":
+        return frozenset()
+    if pointer not in _TARGETS:
+        # Pointers that are assigned one another end here.
+        _TARGETS[pointer] = frozenset()
+        named = {found for value in _assigned_pointers(pointer) if (found := root(value)) is not None}
+        _TARGETS[pointer] = frozenset(named).union(*map(targets, named))
+    return _TARGETS[pointer]
+
+
+def is_addressed(declaration: Node) -> bool:
+    """Whether the address of a variable that is a number is taken."""
+    function = declaration.function
+    if function is None:
+        return False
+    if function not in _ADDRESSED:
+        operands = (
+            part.children[0] for part in body(function).walk() if part.operator == "&" and len(part.children) == 1
+        )
+        _ADDRESSED[function] = frozenset(
+            named for place in operands if (named := variable(place)) is not None and scalar_of(named.type) is not None
+        )
+    return declaration in _ADDRESSED[function]
 
 
 def pointer_operand(subscript: Node) -> Node:
@@ -78,6 +147,7 @@ def written_arguments(call: Node) -> Iterator[Node]:
             continue
         if (array := root(argument)) is not None:
             yield array
+            yield from targets(array)
 
 
 def _innermost(parameter: Node) -> SourceType:
@@ -106,14 +176,17 @@ def changes(node: Node) -> Iterator[Change]:
         if is_assignment(part):
             if (changed := root(part.children[0])) is not None:
                 yield Change(changed, part)
+                if variable(part.children[0]) is None:
+                    yield from (Change(target, part) for target in targets(changed))
         elif part.kind == "CALL_EXPR":
             for array in written_arguments(part):
                 yield Change(array, part)
 
 
 def mentioned(node: Node) -> frozenset[Node]:
-    """The variables that `node` names."""
-    return frozenset(named for part in node.walk() if (named := variable(part)) is not None)
+    """The variables that `node` names, and those that pointers it names may point at."""
+    names = frozenset(named for part in node.walk() if (named := variable(part)) is not None)
+    return names.union(*map(targets, names))
 
 
 def effects(node: Node) -> Iterator[Node]:
@@ -181,7 +254,8 @@ def order_conflict(expression: Node) -> tuple[Node, Node] | None:
         # What a call or an assignment itself uses is evaluated before it.
         inside = {id(each) for each in part.walk()}
         for used in _used_in_value(expression):
-            if id(used) not in inside and (named := variable(used)) is not None and named in written:
+            named = None if id(used) in inside else variable(used)
+            if named is not None and not written.isdisjoint(targets(named) | {named}):
                 return part, named
     return None
 
@@ -193,7 +267,7 @@ def _written_inside(part: Node, whole: Node) -> frozenset[Node]:
     if part is whole or not is_assignment(part) or variable(part.children[0]) is not None:
         return frozenset()
     changed = root(part.children[0])
-    return frozenset() if changed is None else frozenset({changed})
+    return frozenset() if changed is None else targets(changed) | {changed}
 
 
 def _used_in_value(expression: Node) -> Iterator[Node]:

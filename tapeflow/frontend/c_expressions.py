@@ -14,13 +14,15 @@ from xdsl.ir import SSAValue
 
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_assignments import Assignments
-from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Slot
+from tapeflow.frontend.c_bindings import Binding, Fixed, Place, Pointer, Slot
 from tapeflow.frontend.c_builder import COMPARISONS, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
 from tapeflow.frontend.c_math import is_math_function, math_operation
+from tapeflow.frontend.c_pointers import Pointers, is_pointer
 from tapeflow.frontend.c_refusals import pointer_value, unsupported
 from tapeflow.frontend.c_signatures import Signature
 from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, ArrayType, Scalar, common, scalar_of, wrapped
+from tapeflow.frontend.c_variants import Variants, parts_of
 from tapeflow.frontend.clang_tree import Node
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
@@ -36,15 +38,19 @@ class Expressions:
     Args:
         build: where the operations go.
         signatures: of the functions that the file defines.
+        variants: the functions that the IR needs; those that are called are added.
     """
 
     build: IRBuilder
     signatures: Mapping[Node, Signature]
+    variants: Variants
     bindings: dict[Node, Binding] = field(default_factory=dict[Node, Binding])
     _native_kinds: dict[Node, bool | None] = field(default_factory=dict[Node, "bool | None"], init=False)
+    pointers: Pointers = field(init=False)
     assignments: Assignments = field(init=False)
 
     def __post_init__(self):
+        self.pointers = Pointers(self)
         self.assignments = Assignments(self)
 
     # Values.
@@ -130,7 +136,7 @@ class Expressions:
             case Fixed() as fixed:
                 return self._fixed_value(fixed, declaration)
             case Slot() as slot:
-                return self.load(Place(slot.type, slot.memory), node)
+                return self.load(self._place_of(slot, node), node)
             case _:
                 pass
         if (known := number(node)) is not None:
@@ -206,6 +212,9 @@ class Expressions:
         if operator not in _ARITHMETIC:
             raise unsupported(node)
         scalar = self._scalar(node)
+        if operator == "-" and all(is_pointer(child.type) for child in node.children):
+            minuend, subtrahend = node.children
+            return self.pointers.difference(minuend, subtrahend, node)
         if self.is_native(node):
             return self.build.from_index(self.index(node), scalar, node)
         # Lists, not generators: generators that nest as deep as the source does use up C's stack.
@@ -222,7 +231,10 @@ class Expressions:
     def _comparison(self, node: Node) -> Value:
         operator = node.operator
         assert operator is not None
-        left, right = self._operands(node)
+        left, right = node.children
+        if is_pointer(left.type) or is_pointer(right.type):
+            return self.pointers.compare(operator, left, right, node)
+        self._operands(node)
         scalar = common(self._scalar(left), self._scalar(right))
         if scalar.is_integer and self._any_native(left, right):
             first, second = self.index(left), self.index(right)
@@ -280,6 +292,8 @@ class Expressions:
         if inner.kind == "BINARY_OPERATOR" and inner.operator == ",":
             for child in inner.children:
                 self.discard(child)
+        elif c_effects.is_assignment(inner) and is_pointer(inner.type):
+            self.pointers.assign(inner)
         elif c_effects.is_assignment(inner):
             self.assignments.make(inner)
         elif inner.kind == "CALL_EXPR":
@@ -291,7 +305,10 @@ class Expressions:
         elif inner.type.kind == "INVALID":
             raise unsupported(inner)
         elif c_effects.has_effects(inner):
-            self.value(inner)
+            if is_pointer(inner.type):
+                self.pointers.value(inner)
+            else:
+                self.value(inner)
 
     def _discarded_choice(self, node: Node) -> None:
         condition, then, otherwise = node.children
@@ -310,44 +327,16 @@ class Expressions:
     def place(self, node: Node) -> Place:
         """The place that the expression `node` names: a variable in memory, or an element with all its subscripts."""
         inner = node.stripped
-        subscripts: list[Node | None] = []
-        while inner.kind == "ARRAY_SUBSCRIPT_EXPR" or (inner.kind == "UNARY_OPERATOR" and inner.operator == "*"):
-            array = c_effects.pointer_operand(inner)
-            others = [child for child in inner.children if child is not array]
-            subscripts.append(others[0] if others else None)
-            inner = array.stripped
+        if inner.kind == "ARRAY_SUBSCRIPT_EXPR" or (inner.kind == "UNARY_OPERATOR" and inner.operator == "*"):
+            return self.pointers.element(inner)
         declaration = c_effects.variable(inner)
-        if declaration is None:
-            raise self._no_place(inner)
-        binding = self.bindings.get(declaration)
-        match binding:
-            case Slot() if not subscripts:
-                return Place(binding.type, binding.memory)
-            case Array() if len(subscripts) == binding.type.rank:
-                indices = [
-                    self.build.index_ssa(0 if subscript is None else self.index(subscript), node)
-                    for subscript in reversed(subscripts)
-                ]
-                return Place(binding.type.element, binding.memory, indices)
-            case Array():
-                raise node.error(
-                    f"a part of the array '{inner.spelling}' is used as a value: {len(subscripts)} of "
-                    f"{binding.type.rank} subscripts are given",
-                    "give all its subscripts",
-                )
-            case _:
-                raise self._no_place(inner)
+        binding = None if declaration is None else self.bindings.get(declaration)
+        if not isinstance(binding, Slot):
+            raise pointer_value(inner) if inner.type.kind == "POINTER" else unsupported(inner)
+        return self._place_of(binding, node)
 
-    def _no_place(self, inner: Node) -> Exception:
-        declaration = inner.declaration if inner.kind == "DECL_REF_EXPR" else None
-        if declaration is not None and declaration.kind == "VAR_DECL" and declaration.is_global:
-            return inner.error(
-                f"the global variable '{inner.spelling}' is not constant, which is not supported",
-                "pass it as a parameter, or declare it 'static const' with a constant value",
-            )
-        if inner.kind == "BINARY_OPERATOR" or c_effects.is_assignment(inner):
-            return inner.error("arithmetic on a pointer is not supported", "give all subscripts: 'x[i]', 'A[i][j]'")
-        return pointer_value(inner) if inner.type.kind == "POINTER" else unsupported(inner)
+    def _place_of(self, slot: Slot, node: Node) -> Place:
+        return Place(slot.type, slot.memory, [] if slot.array is None else [self.build.index_ssa(0, node)])
 
     def load(self, place: Place, node: Node) -> Value:
         """What `place` holds."""
@@ -503,35 +492,50 @@ class Expressions:
         return Value(BOOL, self.build.compare(operator, size, Value(operand.type, float("inf")), node))
 
     def _call_of_file(self, node: Node, function: Node, signature: Signature) -> Value | None:
-        operands: list[SSAValue] = []
-        for argument, parameter in zip(c_effects.arguments(node), signature.parameters, strict=True):
+        scalars: dict[int, SSAValue] = {}
+        pointers: dict[int, Pointer] = {}
+        arguments = c_effects.arguments(node)
+        for position, (argument, parameter) in enumerate(zip(arguments, signature.parameters, strict=True)):
             if isinstance(parameter.type, Scalar):
                 self._scalar(argument)
-                operands.append(self.build.ssa(self.value_as(argument, parameter.type), argument))
+                scalars[position] = self.build.ssa(self.value_as(argument, parameter.type), argument)
             else:
-                operands.append(self._array_argument(argument, parameter.type, parameter.name))
+                pointers[position] = self._pointer_argument(argument, parameter.type, parameter.name)
+        parts = parts_of(pointers)
+        operands: list[SSAValue] = []
+        for position, (argument, parameter) in enumerate(zip(arguments, signature.parameters, strict=True)):
+            if isinstance(parameter.type, Scalar):
+                operands.append(scalars[position])
+                continue
+            pointer, part = pointers[position], parts.get(position)
+            if part is None or part.same_as is None:
+                operands.append(self._array_operand(argument, pointer, parameter.type if part is None else None))
+            if part is not None:
+                operands += [self.build.index_ssa(index, argument) for index in (*pointer.row, pointer.offset)]
         results = [] if signature.result is None else [signature.result.ir]
-        op = self.build.add(func.CallOp(function.spelling, operands, results), node)
+        name = self.variants.name(function, parts)
+        op = self.build.add(func.CallOp(name, operands, results), node)
         return None if signature.result is None else Value(signature.result, op.results[0])
 
-    def _array_argument(self, node: Node, wanted: ArrayType, name: str) -> SSAValue:
-        inner = node.stripped
-        declaration = c_effects.variable(inner)
-        array = None if declaration is None else self.bindings.get(declaration)
-        if not isinstance(array, Array):
-            if inner.kind == "DECL_REF_EXPR" and declaration is not None and declaration.is_global:
-                raise self._no_place(inner)
+    def _pointer_argument(self, node: Node, wanted: ArrayType, name: str) -> Pointer:
+        """What is passed for an array parameter."""
+        pointer = self.pointers.value(node)
+        if wanted.rank == 1:
+            pointer = self.pointers.stored(pointer, node)
+        array = pointer.array.type
+        rank = 1 if pointer.flat else array.rank - len(pointer.row)
+        if array.element != wanted.element or rank != wanted.rank:
             raise node.error(
-                f"the argument for the array '{name}' is not the name of an array, which is not supported",
-                "pass a whole array by its name, and what selects the part as further arguments",
+                f"this argument does not have the shape of the array '{name}'", "declare both with the same type"
             )
-        if array.type.element != wanted.element or array.type.rank != wanted.rank:
-            raise node.error(
-                f"'{inner.spelling}' does not have the shape of the array '{name}'", "declare both with the same type"
-            )
-        if array.type.ir == wanted.ir:
+        return pointer
+
+    def _array_operand(self, node: Node, pointer: Pointer, wanted: ArrayType | None) -> SSAValue:
+        """The array that is passed, of the type `wanted`, or of its own if that is None."""
+        array = pointer.array
+        if wanted is None or array.type.ir == wanted.ir:
             return array.memory
-        return self.build.compute(memref.CastOp.get(array.memory, wanted.ir), node, inner.spelling)
+        return self.build.compute(memref.CastOp.get(array.memory, wanted.ir), node, node.stripped.spelling or None)
 
     # Order.
 

@@ -2,66 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tapeflow.frontend.c_arrays import declare_array, is_constant_table
-from tapeflow.frontend.c_bindings import Array, Fixed, Slot
-from tapeflow.frontend.c_builder import IRBuilder, Value, suggest_name
-from tapeflow.frontend.c_effects import body, changes, variable
+from tapeflow.frontend.c_bindings import Array, Fixed, Pointer, Slot
+from tapeflow.frontend.c_builder import INDEX, IRBuilder, Value, suggest_name
+from tapeflow.frontend.c_effects import body, changes, is_addressed, moves, variable
 from tapeflow.frontend.c_expressions import Expressions
 from tapeflow.frontend.c_flow import Exit, all_complete, exits_of
 from tapeflow.frontend.c_loops import counters, counters_used_after
 from tapeflow.frontend.c_signatures import Parameter, Signature, is_array, returned
 from tapeflow.frontend.c_statements import Statements
-from tapeflow.frontend.c_types import Scalar
+from tapeflow.frontend.c_types import ArrayType, Scalar
+from tapeflow.frontend.c_variants import Part, Parts, Variant, Variants
 from tapeflow.frontend.clang_tree import Node
 
 
-def import_function(function: Node, signatures: Mapping[Node, Signature]) -> func.FuncOp:
+def import_function(variant: Variant, signatures: Mapping[Node, Signature], variants: Variants) -> func.FuncOp:
     """The IR of a function that is defined.
 
     Args:
-        function: its definition.
+        variant: its definition, and the shapes that it takes.
         signatures: of all functions of the file, itself among them.
+        variants: the functions that the IR needs; those that it calls are added.
 
     Raises:
         TapeflowError: at the first thing in it that the frontend does not take.
     """
+    function, parts, name = variant.function, variant.parts, variant.name
     signature = signatures[function]
-    op = _declare(function, signature)
+    op = _declare(function, signature, parts, name)
     entry = op.body.block
     build = IRBuilder(entry)
     statements_of = body(function)
     private = counters(statements_of) - counters_used_after(statements_of)
     changed = {change.variable for change in changes(statements_of)} - private
-    expressions = Expressions(build, signatures)
+    expressions = Expressions(build, signatures, variants)
     statements = Statements(build, expressions, changed, set(private))
-    for parameter, argument in zip(signature.parameters, entry.args, strict=True):
-        _bind(parameter, argument, statements)
+    arguments = _Arguments(deque(entry.args))
+    for position, parameter in enumerate(signature.parameters):
+        arguments.bind(position, parameter, parts.get(position), statements)
     for table in _constant_tables(statements_of):
         expressions.bindings[table] = declare_array(table, expressions)
     _define(function, signature, statements)
     return op
 
 
-def _declare(function: Node, signature: Signature) -> func.FuncOp:
+def _declare(function: Node, signature: Signature, parts: Parts, name: str) -> func.FuncOp:
     results = [] if signature.result is None else [signature.result.ir]
+    arguments = [
+        argument
+        for position, parameter in enumerate(signature.parameters)
+        for argument in _arguments(parameter, parts.get(position))
+    ]
     op = func.FuncOp(
-        function.spelling,
-        ([parameter.ir for parameter in signature.parameters], results),
-        visibility="private" if function.storage_class == "STATIC" else None,
-        arg_attrs=ArrayAttr([_attributes(parameter) for parameter in signature.parameters]),
+        name,
+        ([argument.type for argument in arguments], results),
+        visibility="private" if parts or function.storage_class == "STATIC" else None,
+        arg_attrs=ArrayAttr([argument.attributes for argument in arguments]),
         res_attrs=ArrayAttr([_result_attributes(function)]) if results else None,
     )
     op.location = function.location
-    for parameter, argument in zip(signature.parameters, op.body.block.args, strict=True):
-        argument.location = parameter.declaration.named_location(parameter.name)
-        suggest_name(argument, parameter.name)
+    for argument, made in zip(op.body.block.args, arguments, strict=True):
+        argument.location = made.parameter.declaration.named_location(made.name)
+        suggest_name(argument, made.name)
     return op
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """An argument of a `func.func`, which stands for `parameter` or for a part of what is passed for it."""
+
+    parameter: Parameter
+    name: str
+    type: Attribute
+    attributes: DictionaryAttr
+
+
+def _arguments(parameter: Parameter, part: Part | None) -> Iterator[_Argument]:
+    name = parameter.name
+    if part is None:
+        yield _Argument(parameter, name, parameter.ir, _attributes(parameter))
+        return
+    if part.same_as is None:
+        yield _Argument(parameter, name, part.array.ir, DictionaryAttr({"tapeflow.name": StringAttr(name)}))
+    for index in (*(f"{name}_row{number}" for number in range(part.rows)), f"{name}_at"):
+        yield _Argument(parameter, index, INDEX, DictionaryAttr({"tapeflow.name": StringAttr(index)}))
 
 
 def _attributes(parameter: Parameter) -> DictionaryAttr:
@@ -85,17 +117,39 @@ def _result_name(function: Node) -> str:
     return "return" if only is None else only.spelling
 
 
-def _bind(parameter: Parameter, argument: SSAValue, statements: Statements) -> None:
-    """Let the expressions know a parameter."""
-    declaration, bindings = parameter.declaration, statements.expressions.bindings
-    if not isinstance(parameter.type, Scalar):
-        bindings[declaration] = Array(parameter.type, argument)
-    elif declaration in statements.assigned:
-        bindings[declaration] = slot = statements.slot(declaration, parameter.type)
-        statements.build.add(memref.StoreOp.get(argument, slot.memory, []), declaration, parameter.name)
-    else:
-        nonnegative = parameter.type.is_integer and not parameter.type.signed
-        bindings[declaration] = Fixed(parameter.type, Value(parameter.type, argument), nonnegative=nonnegative)
+@dataclass
+class _Arguments:
+    """The arguments of a `func.func` that no parameter has taken yet, and the arrays of those that have."""
+
+    left: deque[BlockArgument]
+    arrays: dict[int, Array] = field(default_factory=dict[int, Array])
+
+    def bind(self, position: int, parameter: Parameter, part: Part | None, statements: Statements) -> None:
+        """Let the expressions know a parameter, which takes its share of the arguments."""
+        declaration, bindings = parameter.declaration, statements.expressions.bindings
+        if not isinstance(parameter.type, Scalar):
+            pointer = self._pointer(position, parameter.type, part)
+            if moves(declaration):
+                statements.expressions.pointers.make_moving(declaration, pointer)
+            else:
+                bindings[declaration] = pointer.array if part is None else pointer
+            return
+        value = Value(parameter.type, self.left.popleft())
+        if declaration in statements.assigned or is_addressed(declaration):
+            bindings[declaration] = slot = statements.slot(declaration, parameter.type)
+            statements.store(slot, value, declaration, parameter.name)
+        else:
+            nonnegative = parameter.type.is_integer and not parameter.type.signed
+            bindings[declaration] = Fixed(parameter.type, value, nonnegative=nonnegative)
+
+    def _pointer(self, position: int, array_type: ArrayType, part: Part | None) -> Pointer:
+        if part is None:
+            return Pointer(Array(array_type, self.left.popleft()))
+        if part.same_as is None:
+            self.arrays[position] = Array(part.array, self.left.popleft())
+        array = self.arrays[position if part.same_as is None else part.same_as]
+        row = tuple(self.left.popleft() for _ in range(part.rows))
+        return Pointer(array, row, self.left.popleft(), part.flat)
 
 
 def _constant_tables(statements_of: Node) -> list[Node]:

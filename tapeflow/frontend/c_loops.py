@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapeflow.frontend.c_constants import integer
-from tapeflow.frontend.c_effects import changes, is_assignment, mentioned, variable
+from tapeflow.frontend.c_effects import changes, is_addressed, is_assignment, mentioned, variable
 from tapeflow.frontend.c_types import BOOL, Scalar, scalar_of
 from tapeflow.frontend.clang_tree import Node
 
@@ -91,6 +91,9 @@ def counted_loop(loop: Node) -> CountedLoop | None:
     counter = condition.counter
     counter_type, compared_as = scalar_of(counter.type), scalar_of(condition.operand.type)
     if counter_type is None or not counter_type.is_integer or counter_type is BOOL or counter.is_global:
+        return None
+    if is_addressed(counter):
+        # Its value may be looked at through a pointer.
         return None
     if compared_as is None or not compared_as.is_integer:
         return None

@@ -66,9 +66,14 @@ def unsupported(node: Node) -> TapeflowError:
 
 
 def pointer_value(node: Node) -> TapeflowError:
-    """The refusal of an expression that is a pointer, where a number is wanted."""
+    """The refusal of an expression that is a pointer, where a number or a part of a known array is wanted."""
+    if node.kind in ("COMPOUND_LITERAL_EXPR", "STRING_LITERAL"):
+        return unsupported(node)
+    if node.kind == "CALL_EXPR":
+        hint = "use an array that the function declares: 'double t[n]'"
+        return node.error(f"'{node.spelling}' returns a pointer, which is not supported", hint)
     return node.error(
-        f"a value of type '{node.type.spelling}' is not supported here: a pointer could escape",
+        f"a value of type '{node.type.spelling}' is not supported here: it must be certain which array is meant",
         _SUBSCRIPT,
     )
 

@@ -159,8 +159,7 @@ class Loops:
         if loop.start is not None:
             self._expressions.check_order(loop.start)
             value = self._expressions.value_as(loop.start, loop.counter_type)
-            place = Place(slot.type, slot.memory)
-            self._expressions.assignments.store(place, value, loop.start, counter.spelling)
+            self._statements.store(slot, value, loop.start, counter.spelling)
 
     # Counted loops.
 
@@ -179,8 +178,7 @@ class Loops:
         if isinstance(outer, Slot):
             last = iterations.final(self._build, node) if final is None else final
             value = self._build.from_index(last, loop.counter_type, node)
-            place = Place(outer.type, outer.memory)
-            self._expressions.assignments.store(place, value, node, loop.counter.spelling)
+            self._statements.store(outer, value, node, loop.counter.spelling)
 
     def _iterations(self, loop: CountedLoop) -> Iterations:
         build, index = self._build, self._expressions.index

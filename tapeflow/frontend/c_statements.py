@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_arrays import clear_or_copy, declare_array, is_constant_table
-from tapeflow.frontend.c_bindings import Binding, Fixed, Place, Slot
+from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Slot
 from tapeflow.frontend.c_builder import IRBuilder, Value
 from tapeflow.frontend.c_expressions import Expressions
 from tapeflow.frontend.c_flow import Exit, all_complete, completes, exits
@@ -19,7 +19,7 @@ from tapeflow.frontend.c_refusals import unsupported, unsupported_type
 from tapeflow.frontend.c_repetitions import Loops
 from tapeflow.frontend.c_signatures import is_array
 from tapeflow.frontend.c_switch import Section, switch_sections
-from tapeflow.frontend.c_types import BOOL, Scalar, promoted, scalar_of
+from tapeflow.frontend.c_types import BOOL, ArrayType, Scalar, promoted, scalar_of
 from tapeflow.frontend.clang_tree import Node
 
 
@@ -120,6 +120,8 @@ class Statements:
             self._bindings[node] = declare_array(node, self.expressions)
         elif (scalar := scalar_of(node.type)) is not None:
             self._declare_scalar(node, scalar)
+        elif node.type.kind == "POINTER":
+            self.expressions.pointers.declare(node)
         else:
             raise unsupported_type(node, f"'{node.spelling}'")
 
@@ -131,7 +133,7 @@ class Statements:
             return
         if initializer is not None:
             self.expressions.check_order(initializer)
-        if node not in self.assigned and initializer is not None:
+        if node not in self.assigned and not c_effects.is_addressed(node) and initializer is not None:
             self._bindings[node] = self._fixed(node, initializer, scalar)
             return
         last = self.build.block.last_op
@@ -140,7 +142,7 @@ class Statements:
             self.build.name(value, node.spelling, last)
         self._bindings[node] = slot = self.slot(node, scalar)
         if value is not None:
-            self.expressions.assignments.store(Place(scalar, slot.memory), value, node, node.spelling)
+            self.store(slot, value, node, node.spelling)
 
     def _fixed(self, node: Node, initializer: Node, scalar: Scalar) -> Fixed:
         """The binding of a variable that keeps its first value."""
@@ -156,8 +158,15 @@ class Statements:
 
     def slot(self, node: Node, scalar: Scalar) -> Slot:
         """Memory for the variable that `node` declares."""
-        alloca = memref.AllocaOp.get(scalar.ir, shape=[])
-        return Slot(scalar, self.build.compute(alloca, node, node.spelling))
+        addressed = c_effects.is_addressed(node)
+        alloca = memref.AllocaOp.get(scalar.ir, shape=[1] if addressed else [])
+        memory = self.build.compute(alloca, node, node.spelling)
+        return Slot(scalar, memory, Array(ArrayType(scalar, (1,)), memory) if addressed else None)
+
+    def store(self, slot: Slot, value: Value, node: Node, name: str | None = None) -> None:
+        """Store `value` in the variable of `slot`."""
+        indices = [] if slot.array is None else [self.build.index_ssa(0, node)]
+        self.expressions.assignments.store(Place(slot.type, slot.memory, indices), value, node, name)
 
     # Expressions as statements.
 
@@ -263,6 +272,5 @@ class Statements:
                 # clang lets `return g();` stand in a function that returns nothing, if g returns nothing.
                 self.expressions.discard(value)
             else:
-                place = Place(self.result.type, self.result.memory)
-                self.expressions.assignments.store(place, self.expressions.value_as(value, place.type), node)
+                self.store(self.result, self.expressions.value_as(value, self.result.type), node)
         self.jumps.leave(exit, node)

@@ -242,6 +242,12 @@ class Node:
         """Whether a declaration stands outside all functions."""
         return self._cursor.semantic_parent.kind.is_translation_unit()
 
+    @cached_property
+    def function(self) -> Node | None:
+        """The function that a variable or parameter belongs to; None for global ones."""
+        parent = self._cursor.semantic_parent
+        return None if parent is None or parent.kind.is_translation_unit() else self._tree.node(parent)
+
     @property
     def storage_class(self) -> str:
         """How a declaration is stored: `STATIC`, `EXTERN`, `NONE` ..."""

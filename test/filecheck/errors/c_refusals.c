@@ -22,13 +22,15 @@ double spin(double a)
 // CHECK-NEXT:   help: give it a condition, or leave it with 'break' or 'return'
 
 // -----
-double row(int n, const double A[n][n])
+double either(int c, const double *x, const double *y)
 {
-  const double *first = A[0];
-  return first[1];
+  const double *p = x;
+  if (c)
+    p = y;
+  return *p;
 }
-// CHECK:      c_refusals.c:4:17: error: 'first' is a pointer of type 'const double *', which is not supported: a pointer could escape
-// CHECK-NEXT:   help: use the array itself by its name, with all its subscripts
+// CHECK:      c_refusals.c:6:5: error: 'p' may point into more than one array, which is not supported: which array an access touches must be certain
+// CHECK-NEXT:   help: use one variable for each array, or an index into a single array
 
 // -----
 double duff(int n, double a)
