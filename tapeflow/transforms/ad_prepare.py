@@ -27,6 +27,7 @@ from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
+from tapeflow.transforms.single_elements import single_elements_to_scalars
 
 _KNOWN: frozenset[type[Operation]] = frozenset(
     (
@@ -130,6 +131,7 @@ def prepare(
     check_operations(function)
     keep_local_arrays_in_their_blocks(function)
     gather_tables(function)
+    single_elements_to_scalars(function)
     promote_scalars(function)
     simplify(function)
     unify_common_subexpressions(function)

@@ -53,5 +53,8 @@ CASES: Mapping[str, Case] = {
         Case("calls", ("x",), lambda r, n: [n, 0.3 * _normal(r, n)]),
         Case("branches", ("x", "w"), lambda r, n: [n, _normal(r, n), 0.8]),
         Case("local_array", ("x",), lambda r, n: [3, n, 0.9 * _normal(r, n)], (1, 2, 13)),
+        Case("pointers", ("A", "x"), lambda r, n: [n, _normal(r, n * n), _normal(r, n), np.zeros(1)]),
+        Case("units", ("x",), lambda r, n: [n, _normal(r, n), r.integers(0, 4, n).astype(np.int32)]),
+        Case("clamped", ("x", "lo"), lambda r, n: [n, 0.3 * r.permutation(n) - 2.05, -0.5, 0.5]),
     )
 }

@@ -232,3 +232,23 @@ func.func @derivative(%a: f64) attributes {tapeflow.gradient_of = "with_derivati
 // CHECK-NEXT:    func.return %a : f64
 // CHECK-LABEL: func.func @derivative
 // CHECK-NEXT:    %tape = tape.create : !tape.tape<f64>
+
+// -----
+
+// An array of one element, as a C frontend makes of a variable whose address is passed on, is a scalar variable.
+
+func.func @through_address(%a: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %s = memref.alloca() : memref<1xf64>
+  %t = "memref.cast"(%s) : (memref<1xf64>) -> memref<?xf64>
+  memref.store %a, %s[%c0] : memref<1xf64>
+  %b = memref.load %t[%c0] : memref<?xf64>
+  %d = arith.mulf %b, %b : f64
+  memref.store %d, %t[%c0] : memref<?xf64>
+  %e = memref.load %s[%c0] : memref<1xf64>
+  func.return %e : f64
+}
+
+// CHECK-LABEL: func.func @through_address
+// CHECK-NEXT:    %d = arith.mulf %a, %a : f64
+// CHECK-NEXT:    func.return %d : f64
