@@ -18,6 +18,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.derivative_rules import differentiable_operands, rule_of
 from tapeflow.analysis.effects import is_pure
+from tapeflow.analysis.loops import Loop, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.analysis.user_rules import vjp_of_call
@@ -78,13 +79,15 @@ def _terminator(op: Operation, region: int) -> Operation:
     return last
 
 
-def _flows_of_loop(loop: scf.ForOp) -> Iterator[_Edge]:
-    yielded = _terminator(loop, 0).operands
+def _flows_of_loop(loop: Loop) -> Iterator[_Edge]:
+    initial, yielded, arguments = initial_values(loop), yielded_values(loop), carried_arguments(loop)
     for k, result in enumerate(loop.results):
         if is_float(result):
-            argument = loop.body.block.args[1 + k]
-            for source in (loop.iter_args[k], yielded[k]):
+            argument = arguments[k]
+            for source in (initial[k], yielded[k]):
                 yield _Edge(source, argument, loop)
+                if isinstance(loop, scf.WhileOp):
+                    yield _Edge(source, loop.before_region.block.args[k], loop)
             # What the last iteration hands on, or of no iteration the initial value: active even if no body reads it.
             yield _Edge(argument, result, loop)
 
@@ -99,7 +102,7 @@ def _flows_of_branch(branch: scf.IfOp) -> Iterator[_Edge]:
 def _flows(op: Operation) -> Iterator[_Edge]:
     """How values flow through `op`: from operands and roots to results and roots."""
     match op:
-        case scf.ForOp():
+        case scf.ForOp() | scf.WhileOp():
             yield from _flows_of_loop(op)
         case scf.IfOp():
             yield from _flows_of_branch(op)
@@ -222,13 +225,13 @@ class Activity:
         match op:
             case memref.LoadOp() | memref.StoreOp() | ad.AccumulateOp():
                 self._check_access(op, op.memref)
-            case scf.ForOp() | scf.IfOp():
+            case scf.ForOp() | scf.WhileOp() | scf.IfOp():
                 self._check_carried_arrays(op)
             case arith.SelectOp() if is_array(op.result):
                 self._check_access(op, op.result)
             case _ if vjp_of_call(op) is not None:
                 pass
-            case _ if rule_of(op) is None and not isinstance(op, func.ReturnOp | scf.YieldOp):
+            case _ if rule_of(op) is None and not isinstance(op, func.ReturnOp | scf.YieldOp | scf.ConditionOp):
                 self._check_without_rule(op)
             case _:
                 pass

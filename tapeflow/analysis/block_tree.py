@@ -1,7 +1,7 @@
 """The tree of blocks of a structured function: which block encloses which, and where in it a value can be had.
 
-Structured control flow only: each block is its parent's through one `scf.for` or `scf.if`, up to the function's top
-block.
+Structured control flow only: each block is its parent's through one `scf.for`, `scf.while` or `scf.if`, up to the
+function's top block.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def is_top_block(block: Block) -> bool:
     return isinstance(block.parent_op(), func.FuncOp)
 
 
-def enclosing_loops(block: Block) -> tuple[scf.ForOp, ...]:
+def enclosing_loops(block: Block) -> tuple[scf.ForOp | scf.WhileOp, ...]:
     """The loops around what runs in `block`, outermost first."""
     parents = (inner.parent_op() for inner in enclosing(block))
-    return tuple(reversed([parent for parent in parents if isinstance(parent, scf.ForOp)]))
+    return tuple(reversed([parent for parent in parents if isinstance(parent, scf.ForOp | scf.WhileOp)]))
 
 
 def is_guarded(block: Block) -> bool:
@@ -69,7 +69,7 @@ def home_of(definition: Block, needs: Iterable[Block]) -> Block:
     for block in enclosing(home):
         if block is definition:
             return home
-        if isinstance(block.parent_op(), scf.ForOp):
+        if isinstance(block.parent_op(), scf.ForOp | scf.WhileOp):
             outer = block.parent_block()
             assert outer is not None
             home = outer

@@ -21,7 +21,8 @@ def _kind(block: Block) -> object:
     parent, region = block.parent_op(), block.parent
     if isinstance(parent, scf.IfOp) and region is not None:
         return parent.get_region_index(region)
-    return type(parent)
+    # The body of a while is mirrored by that of a counted loop.
+    return scf.ForOp if isinstance(parent, scf.WhileOp) else type(parent)
 
 
 def _run_equally_often(block: Block, other: Block, counts: TripCounts) -> bool:

@@ -1,7 +1,8 @@
 """Names of regions and of their fields: what the source calls the loop that records, and the values recorded.
 
 A region is named after the block that records into it: `j` for the body of the loop over `j`, `j_if` and `j_else` for
-the arms of a branch in there, the primal function's name for its top block. A field is named after its value.
+the arms of a branch in there, `while` for the body of a while, the
+primal function's name for its top block. A field is named after its value.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from xdsl.ir import Block, SSAValue
 from tapeflow.analysis.source_names import source_name
 
 UNNAMED_LOOP = "loop"
+UNNAMED_WHILE = "while"
 UNNAMED_FIELD = "value"
 
 
@@ -66,6 +68,8 @@ def block_name(block: Block) -> str:
             return identifier(_function_name(parent))
         case scf.ForOp():
             return identifier(source_name(block.args[0]) or UNNAMED_LOOP)
+        case scf.WhileOp():
+            return UNNAMED_WHILE
         case scf.IfOp():
             arm = "if" if block.parent is parent.true_region else "else"
             enclosing = parent.parent_block()

@@ -53,13 +53,25 @@ def _sources(value: SSAValue) -> Iterator[SSAValue]:
         case OpResult(op=scf.ForOp() as op, index=index):
             yield op.iter_args[index]
             yield _yielded(op.body.block, index)
+        case OpResult(op=scf.WhileOp() as op, index=index):
+            yield _yielded(op.before_region.block, index + 1)
         case BlockArgument(block=block, index=index):
             loop = block.parent_op()
+            if isinstance(loop, scf.WhileOp):
+                yield from _sources_in_while(loop, block, index)
             if isinstance(loop, scf.ForOp):
                 yield loop.iter_args[index - 1]
                 yield _yielded(block, index - 1)
         case _:
             pass
+
+
+def _sources_in_while(loop: scf.WhileOp, block: Block, index: int) -> Iterator[SSAValue]:
+    if block is loop.before_region.block:
+        yield loop.arguments[index]
+        yield _yielded(loop.after_region.block, index)
+    else:
+        yield _yielded(loop.before_region.block, index + 1)
 
 
 def roots(array: SSAValue) -> frozenset[SSAValue]:
@@ -78,7 +90,16 @@ def roots(array: SSAValue) -> frozenset[SSAValue]:
     return frozenset(found)
 
 
-_ONLY_READ = (memref.LoadOp, memref.DimOp, memref.DeallocOp, arith.SelectOp, scf.YieldOp, func.ReturnOp, *VIEWS)
+_ONLY_READ = (
+    memref.LoadOp,
+    memref.DimOp,
+    memref.DeallocOp,
+    arith.SelectOp,
+    scf.YieldOp,
+    scf.ConditionOp,
+    func.ReturnOp,
+    *VIEWS,
+)
 """Operations that write to none of the arrays among their operands."""
 
 
@@ -111,7 +132,7 @@ def _written_arrays(op: Operation, callers: tuple[func.FuncOp, ...]) -> Iterator
             return
         case func.CallOp():
             yield from _written_by_call(op, callers)
-        case scf.ForOp() | scf.IfOp():
+        case scf.ForOp() | scf.WhileOp() | scf.IfOp():
             return
         case _ if not isinstance(op, _ONLY_READ):
             yield from filter(is_array, op.operands)

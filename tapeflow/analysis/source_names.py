@@ -71,6 +71,9 @@ def location_of(value: SSAValue) -> LocationAttr:
 def _located_name(value: SSAValue) -> str | None:
     if isinstance(value, OpResult):
         op = value.op
+        if isinstance(op, scf.WhileOp):
+            arguments = op.before_region.block.args
+            return _located_name(arguments[value.index]) if value.index < len(arguments) else None
         if isinstance(op, scf.ForOp | spad.LayerOp):
             return _located_name(op.body.block.args[1 + value.index])
         location: Attribute = op.location
@@ -100,7 +103,7 @@ def set_source_name(value: SSAValue, name: str) -> None:
     elif (
         isinstance(value, OpResult)
         and len(value.op.results) == 1
-        and not isinstance(value.op, scf.ForOp | spad.LayerOp)
+        and not isinstance(value.op, scf.ForOp | scf.WhileOp | spad.LayerOp)
     ):
         value.op.location = named(name, value.op.location)
 
@@ -110,6 +113,6 @@ def set_result_names(op: Operation, names: Sequence[str | None]) -> None:
     for result, name in zip(op.results, names, strict=True):
         if name is not None:
             set_source_name(result, name)
-    if len(names) > 1 and not isinstance(op, scf.ForOp | spad.LayerOp) and any(names):
+    if len(names) > 1 and not isinstance(op, scf.ForOp | scf.WhileOp | spad.LayerOp) and any(names):
         place = unnamed(op.location)
         op.location = FusedLoc(tuple(place if name is None else named(name, place) for name in names), NoneAttr())

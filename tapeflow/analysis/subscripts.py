@@ -45,15 +45,17 @@ class Iteration:
     Attributes:
         body: its block; None for straight code, where nothing changes.
         step: by which its variable, the first argument of `body`, goes on; None if not known.
+        counted: whether it has such a variable: a while has none.
     """
 
     body: Block | None
     step: int | None
+    counted: bool = True
 
     @property
     def variable(self) -> SSAValue | None:
-        """The loop's variable."""
-        return self.body.args[0] if self.body and self.body.args else None
+        """The loop's variable, if it is a counted one."""
+        return self.body.args[0] if self.counted and self.body and self.body.args else None
 
     def contains(self, value: SSAValue) -> bool:
         """Whether `value` is defined anew in each iteration."""

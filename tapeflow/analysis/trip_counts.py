@@ -132,14 +132,14 @@ class TripCounts:
     def __init__(self, function: func.FuncOp):
         self._extents = _extent_names(function)
         self._formulas: dict[SSAValue, Formula | None] = {}
-        self._loops: dict[scf.ForOp, Loop | None] = {}
+        self._loops: dict[scf.ForOp | scf.WhileOp, Loop | None] = {}
         self._executions: dict[Block, Count | None] = {}
         self._numbers = count()
         self.sources: dict[Variable, SSAValue] = {}
         """The value behind each variable that is not a loop's: an argument, or the extent of one."""
 
     def executions(self, block: Block) -> Count | None:
-        """How often `block` runs in a call; None if its loops' bounds are not functions of the parameters."""
+        """How often `block` runs in a call; None in a while, or if bounds are not functions of the parameters."""
         if block not in self._executions:
             loops = [self.loop(op) for op in enclosing_loops(block)]
             known = [loop for loop in loops if loop is not None]
@@ -147,8 +147,13 @@ class TripCounts:
             self._executions[block] = found
         return self._executions[block]
 
-    def loop(self, op: scf.ForOp) -> Loop | None:
-        """A loop's variable and bounds; None if a bound is not a function of parameters and outer loops' variables."""
+    def loop(self, op: scf.ForOp | scf.WhileOp) -> Loop | None:
+        """A loop's variable and bounds; None if a bound is not a function of parameters and outer loops' variables.
+
+        Nobody knows how often a `scf.while` runs.
+        """
+        if isinstance(op, scf.WhileOp):
+            return None
         if op not in self._loops:
             lower, upper, step = (self.formula(bound) for bound in (op.lb, op.ub, op.step))
             known = None

@@ -34,7 +34,7 @@ def value_name(value: SSAValue) -> str:
             return source_name(load.memref) or "element"
         case OpResult(op=scf.IfOp()):
             return "condition" if value.type == i1 else "choice"
-        case OpResult(op=scf.ForOp()):
+        case OpResult(op=scf.ForOp() | scf.WhileOp()):
             return "total"
         case OpResult(op=op):
             return _BY_KIND.get(type(op)) or op.name.partition(".")[2]

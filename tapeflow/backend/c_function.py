@@ -172,6 +172,8 @@ class FunctionPrinter:
             match parent:
                 case scf.ForOp() | spad.LayerOp():
                     loops.insert(0, self.values.loops.get(parent, "iteration"))
+                case scf.WhileOp():
+                    loops.insert(0, "iteration")
                 case scf.IfOp():
                     condition = self.values.conditions.get(parent, "a condition")
                     taken = child.parent_region() is parent.true_region

@@ -12,6 +12,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.loops import condition_of
 from tapeflow.backend.c_arrays import root_of
 from tapeflow.backend.c_reads import Merge, Reads
 from tapeflow.dialects import ad, spad, stream, tape
@@ -57,8 +58,7 @@ class Needs:
         for merges in self.reads.merges.values():
             for merge in merges:
                 self._merge_of[merge.result] = merge
-                if merge.carried is not None:
-                    self._merge_of[merge.carried] = merge
+                self._merge_of |= dict.fromkeys(merge.carried, merge)
         for op in self.reads.function.walk():
             if isinstance(op, _EFFECTS):
                 self._need_op(op)
@@ -78,6 +78,8 @@ class Needs:
             self.ops.add(current)
             self._need(read.value for read in self.reads.of(current))
             self._need_arrays(current)
+            if isinstance(current, scf.WhileOp):
+                self._need_op(condition_of(current))
             current = current.parent_op()
 
     def _need_arrays(self, op: Operation) -> None:
@@ -99,7 +101,7 @@ class Needs:
 
     def merge(self, merge: Merge) -> bool:
         """Whether anybody needs what `merge` merges."""
-        return merge.result in self.values or merge.carried in self.values
+        return merge.result in self.values or any(carried in self.values for carried in merge.carried)
 
     def merges(self, op: Operation) -> list[Merge]:
         """The needed merges of `op`."""
@@ -112,7 +114,7 @@ class Needs:
 
     def is_printed(self, op: Operation) -> bool:
         """Whether `op` is printed, alone or within another."""
-        if isinstance(op, scf.YieldOp | spad.YieldOp):
+        if isinstance(op, scf.YieldOp | scf.ConditionOp | spad.YieldOp):
             return False
         if op.results and all(self.reads.is_loop_variable(result) for result in op.results):
             return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.loops import is_normal
 from tapeflow.backend.c_arrays import Arrays, CArray, ExtentParameter, parameter_name
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_inlining import Inlining
@@ -18,7 +19,7 @@ from tapeflow.dialects import ad, spad, stream, tape
 from tapeflow.errors import TapeflowError
 
 _PRINTED = (
-    func.FuncOp, func.ReturnOp, scf.ForOp, scf.IfOp, scf.YieldOp,
+    func.FuncOp, func.ReturnOp, scf.ForOp, scf.WhileOp, scf.ConditionOp, scf.IfOp, scf.YieldOp,
     memref.LoadOp, memref.StoreOp, memref.AllocOp, memref.AllocaOp, memref.DeallocOp, memref.DimOp, memref.CastOp,
     memref.SubviewOp, memref.CopyOp, memref.GetGlobalOp, ad.AccumulateOp,
     tape.CreateOp, tape.PushOp, tape.PopOp, tape.RecordOp, tape.ReplayOp,
@@ -44,7 +45,16 @@ def check_printable(function: func.FuncOp) -> None:
             raise TapeflowError(
                 f"'{op.name}' cannot be printed as C",
                 location=op.location,
-                hint=_REMEDIES.get(op.name, "lower it to func, scf.for, scf.if, memref, arith and math first"),
+                hint=_REMEDIES.get(
+                    op.name, "lower it to func, scf.for, scf.while, scf.if, memref, arith and math first"
+                ),
+            )
+
+        if isinstance(op, scf.WhileOp) and not is_normal(op):
+            raise TapeflowError(
+                "a while is printed once its test only asks and hands on what it is given",
+                location=op.location,
+                hint="run ad-prepare first",
             )
 
 

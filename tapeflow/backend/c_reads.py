@@ -40,14 +40,14 @@ class Merge:
     Attributes:
         op: the loop or branch.
         result: of `op`, what it is afterwards.
-        carried: in the body of a loop, the same at the start of an iteration.
+        carried: in the body of a loop, and in the test of a while, the same at the start of an iteration.
         initial: of a loop, what it is before the first.
         yields: the terminators that assign it, and what they assign.
     """
 
     op: Operation
     result: SSAValue
-    carried: BlockArgument | None
+    carried: tuple[BlockArgument, ...]
     initial: SSAValue | None
     yields: tuple[tuple[Operation, SSAValue], ...]
 
@@ -64,15 +64,23 @@ def merges_of(op: Operation) -> list[Merge]:
         case scf.ForOp() | spad.LayerOp():
             end = terminator(op.body.block)
             return [
-                Merge(op, result, carried, initial, ((end, end.operands[index]),))
+                Merge(op, result, (carried,), initial, ((end, end.operands[index]),))
                 for index, (result, carried, initial) in enumerate(
                     zip(op.res, op.body.block.args[1:], op.iter_args, strict=True)
+                )
+            ]
+        case scf.WhileOp():
+            end = terminator(op.after_region.block)
+            return [
+                Merge(op, result, (tested, carried), initial, ((end, end.operands[index]),))
+                for index, (result, tested, carried, initial) in enumerate(
+                    zip(op.res, op.before_region.block.args, op.after_region.block.args, op.arguments, strict=True)
                 )
             ]
         case scf.IfOp():
             ends = [terminator(region.block) for region in (op.true_region, op.false_region) if region.blocks]
             return [
-                Merge(op, result, None, None, tuple((end, end.operands[index]) for end in ends))
+                Merge(op, result, (), None, tuple((end, end.operands[index]) for end in ends))
                 for index, result in enumerate(op.output)
             ]
         case _:
@@ -109,7 +117,9 @@ class Reads:
                 yield from (Read(atom, True) for atom in form.bound.terms)
                 if isinstance(form.step, SSAValue):
                     yield Read(form.step, True)
-            case scf.YieldOp() | spad.YieldOp():
+            case scf.ConditionOp():
+                yield Read(op.condition)
+            case scf.YieldOp() | spad.YieldOp() | scf.WhileOp():
                 return
             case memref.DimOp():
                 extent = self.arrays.extent(op)

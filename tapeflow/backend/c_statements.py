@@ -12,6 +12,7 @@ from typing import Literal
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Operation
 
+from tapeflow.analysis.loops import condition_of
 from tapeflow.backend import c_expressions as c
 from tapeflow.backend.c_accesses import TRANSFERS, Accesses
 from tapeflow.backend.c_assignments import Assignments
@@ -66,7 +67,7 @@ class Statements:
     def has_loop(self, op: Operation) -> bool:
         """Whether a loop runs in `op`, or is `op`."""
         if op not in self._loops_in:
-            self._loops_in[op] = isinstance(op, scf.ForOp | spad.LayerOp | memref.CopyOp) or any(
+            self._loops_in[op] = isinstance(op, scf.ForOp | scf.WhileOp | spad.LayerOp | memref.CopyOp) or any(
                 self.has_loop(child)
                 for region in op.regions
                 for block in region.blocks
@@ -104,17 +105,25 @@ class Statements:
         if self.block is not None and not isinstance(op, _SILENT):
             self.block.ops.append(op)
 
-    def body(self, loop: Operation) -> Iterator[Line]:
-        """The body of a loop: its operations, then what it hands to the next iteration."""
-        ops = self.plan.needs.block_ops(loop)
+    def body(self, loop: Operation, asked: Sequence[Operation] = ()) -> Iterator[Line]:
+        """The body of a loop: its operations, then what it hands to the next iteration.
+
+        Args:
+            loop: whose body it is.
+            asked: the operations of the condition in the header of a while, which take their time in the body.
+        """
+        region = 1 if isinstance(loop, scf.WhileOp) else 0
+        ops = self.plan.needs.block_ops(loop, region)
         outer = self.block
         first = next((index for index, op in enumerate(ops) if self.has_loop(op)), len(ops))
         yield self.step("segment" if first < len(ops) else "loop")
+        for op in asked:
+            self._count(op)
         for op in ops[:first]:
             self._count(op)
             yield from self.statement(op)
         yield from self.straight(ops[first:])
-        yield from self.assignments.yielded(loop.regions[0].block)
+        yield from self.assignments.yielded(loop.regions[region].block)
         self.block = outer
 
     # Statements
@@ -125,6 +134,8 @@ class Statements:
         match op:
             case scf.ForOp() | spad.LayerOp():
                 yield from self.loop(op)
+            case scf.WhileOp():
+                yield from self.repetition(op)
             case scf.IfOp():
                 yield from self.branch(op)
             case memref.CopyOp():
@@ -219,6 +230,54 @@ class Statements:
                     yield from self.body(op)
                 yield self.line("}")
             self._loops_around -= 1
+
+    def repetition(self, op: scf.WhileOp) -> Iterator[Line]:
+        """A loop with a condition: `while` where that is an expression, else one that is left in its middle."""
+        yield from self.assignments.initial(op)
+        condition, outer = condition_of(op), self.block
+        asks = self.plan.needs.block_ops(op)
+        if any(not isinstance(inner, arith.ConstantOp) and self._is_stated(inner) for inner in asks):
+            yield from self._left_in_the_middle(op, condition, asks)
+        else:
+            tested = self.values.of(condition.condition)
+            yield self.line(f"while ({tested.text}) {{", op, *self.values.take_printed())
+            with self.values.inner_scope(), self.lines.deeper():
+                self._loops_around += 1
+                yield from self.body(op, asks)
+                self._loops_around -= 1
+            yield self.line("}")
+        self.block = outer
+
+    def _is_stated(self, op: Operation) -> bool:
+        """Whether `op` has a statement, or several, of its own."""
+        return not self.plan.inlining.is_free(op) and op not in self.plan.inlining.nested
+
+    def _left_in_the_middle(
+        self, op: scf.WhileOp, condition: scf.ConditionOp, asks: Sequence[Operation]
+    ) -> Iterator[Line]:
+        yield self.line("for (;;) {", op)
+        with self.values.inner_scope(), self.lines.deeper():
+            self._loops_around += 1
+            ops = self.plan.needs.block_ops(op, 1)
+            loops = [inner for inner in (*asks, *ops) if self.has_loop(inner)]
+            if not loops:
+                yield self.step("loop")
+            yield from self._interrupted(asks, bool(loops))
+            tested = c.negation(self.values.of(condition.condition))
+            yield self.line(f"if ({tested.text}) break;", condition, *self.values.take_printed())
+            yield from self._interrupted(ops, bool(loops))
+            yield from self.assignments.yielded(op.after_region.block)
+            self._loops_around -= 1
+        yield self.line("}")
+
+    def _interrupted(self, ops: Sequence[Operation], has_loops: bool) -> Iterator[Line]:
+        """The statements of `ops`, in the loop's one block or, if loops interrupt it, in blocks of their own."""
+        if has_loops:
+            yield from self.straight(ops)
+            return
+        for op in ops:
+            self._count(op)
+            yield from self.statement(op)
 
     def layers(self, op: spad.LayerOp, header: Header) -> Iterator[Line]:
         """The loops of a layer: over the tiles, and over what fits each."""

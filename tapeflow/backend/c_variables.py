@@ -120,7 +120,7 @@ class Variables:
             assigned: (end, merge)
             for merge in merges
             for end, assigned in merge.yields
-            if assigned is not merge.carried
+            if assigned not in merge.carried
         }
         for variable in self._distinct():
             variable.assignments = self._assignments(variable)
@@ -139,8 +139,7 @@ class Variables:
                     yield result
         for merge in merges:
             yield merge.result
-            if merge.carried is not None:
-                yield merge.carried
+            yield from merge.carried
 
     def _can_be_variable(self, value: OpResult) -> bool:
         op = value.op
@@ -171,7 +170,7 @@ class Variables:
             while op.parent is not block:
                 parent = op.parent_op()
                 assert parent is not None and op.parent is not None
-                if isinstance(parent, scf.ForOp | spad.LayerOp):
+                if isinstance(parent, scf.ForOp | scf.WhileOp | spad.LayerOp):
                     chain.clear()
                     until = 2 * self._text.end[parent]
                 else:
@@ -196,13 +195,14 @@ class Variables:
         end = 2 * self._text.end[merge.op] + 1
         ends = [2 * self._text.start[terminator] + 1 for terminator, _ in merge.yields]
         extra = [(at, at) for at in ends]
-        if merge.carried is not None:
-            carried = self.of[merge.carried]
+        for argument in merge.carried:
+            carried = self.of[argument]
             variable.values += carried.values
             extra += carried.stretches
-            extra += [(2 * self._text.start[merge.op] + 1, 2 * self._text.block[merge.carried.block] + 1)]
+            # Of a while too: the test hands on what it was given.
+            extra += [(2 * self._text.start[merge.op] + 1, 2 * self._text.block[argument.block] + 1)]
             extra += [(ends[0], end)]
-            self.of[merge.carried] = variable
+            self.of[argument] = variable
         variable.stretches = _disjoint([*variable.stretches, *extra])
 
     # Joining
@@ -229,7 +229,7 @@ class Variables:
             self.of[moved] = many
 
     def _assignments(self, variable: Variable) -> list[Operation]:
-        merged = {merge.result for merge in variable.merges} | {merge.carried for merge in variable.merges}
+        merged = {merge.result for merge in variable.merges} | {it for merge in variable.merges for it in merge.carried}
         found: set[Operation] = {
             value.op for value in variable.values if isinstance(value, OpResult) and value not in merged
         }

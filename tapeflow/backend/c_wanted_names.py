@@ -55,6 +55,7 @@ _DESCRIPTIONS: dict[type[Operation], str] = {
     arith.TruncIOp: "truncated",
     scf.IfOp: "chosen",
     scf.ForOp: "carried",
+    scf.WhileOp: "carried",
     spad.LayerOp: "carried",
 }
 """What to call a value that the source has no name for."""
@@ -75,8 +76,9 @@ class WantedNames:
                 return name
             if name := self._initial_name(merge):
                 return name
-            if merge.carried is not None and (name := source_name(merge.carried)):
-                return name
+            for carried in merge.carried:
+                if name := source_name(carried):
+                    return name
         for value in variable.values:
             if (name := source_name(value)) and not self._says_nothing(value, name):
                 return name

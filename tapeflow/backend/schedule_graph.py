@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.loops import condition_of, yielded_values
 from tapeflow.analysis.roots import roots
 from tapeflow.analysis.schedule import Dependence, Task
 from tapeflow.analysis.subscripts import Iteration, Meeting, constant_of, meeting
@@ -97,8 +98,10 @@ def _iteration(block: PrintedBlock) -> Iteration:
     if block.kind == "loop":
         for operation in block.ops:
             loop = operation.parent_op()
-            while loop is not None and not isinstance(loop, scf.ForOp | spad.LayerOp):
+            while loop is not None and not isinstance(loop, scf.ForOp | scf.WhileOp | spad.LayerOp):
                 loop = loop.parent_op()
+            if isinstance(loop, scf.WhileOp):
+                return Iteration(loop.after_region.block, None, counted=False)
             if isinstance(loop, scf.ForOp):
                 return Iteration(loop.body.block, constant_of(loop.step))
             if isinstance(loop, spad.LayerOp):
@@ -199,10 +202,12 @@ class _Builder(BlockGraph):
     def wait_for_conditions(self, operation: Operation, task: int) -> None:
         """What leaves a trace is done only once the branches round it are decided."""
         parent = operation.parent_op()
-        while parent is not None and not isinstance(parent, scf.ForOp | spad.LayerOp):
+        while parent is not None and not isinstance(parent, scf.ForOp | scf.WhileOp | spad.LayerOp):
             if isinstance(parent, scf.IfOp):
                 self.uses.append((parent.cond, task))
             parent = parent.parent_op()
+        if isinstance(parent, scf.WhileOp) and _is_in(operation, parent.after_region.block):
+            self.uses.append((condition_of(parent).condition, task))
 
     def address(self, indices: Sequence[SSAValue], task: int, block: PrintedBlock) -> None:
         """`task` waits for its address: a multiply-add for each dimension but the last, all by integer adders."""
@@ -311,9 +316,15 @@ class _Builder(BlockGraph):
             yield self.results[value], distance
             return
         match value:
-            case BlockArgument(block=block, index=index) if block is self.iteration.body and index > 0:
+            case BlockArgument(block=block, index=index) if (
+                block is self.iteration.body and index > 0 and self.iteration.counted
+            ):
                 if block.last_op is not None:
                     carried = block.last_op.operands[index - 1]
+                    yield from self.sources(carried, distance + 1, seen | {value})
+            case BlockArgument(block=block, index=index) if isinstance(loop := block.parent_op(), scf.WhileOp):
+                if loop.after_region.block is self.iteration.body:
+                    carried = yielded_values(loop)[index]
                     yield from self.sources(carried, distance + 1, seen | {value})
             case OpResult(op=scf.IfOp() as branch, index=index):
                 for region in (branch.true_region, branch.false_region):
@@ -367,6 +378,10 @@ class _Builder(BlockGraph):
         for cursors in self.cursors.values():
             if cursors:
                 self.dependences.append(Dependence(cursors[-1], cursors[0], self.tasks[cursors[-1]].latency, 1))
+
+
+def _is_in(operation: Operation, block: Block) -> bool:
+    return block.find_ancestor_op_in_block(operation) is not None
 
 
 def _records(handle: Attribute, fields: Sequence[SSAValue]) -> list[tuple[Sequence[SSAValue], int]]:

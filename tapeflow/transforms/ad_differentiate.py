@@ -18,9 +18,9 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from tapeflow.analysis.activity import Activity, Request
 from tapeflow.analysis.availability import Availability, is_integer_arithmetic
 from tapeflow.analysis.library_functions import declare_library_functions, library_function
+from tapeflow.analysis.loops import is_normal
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import written_roots
 from tapeflow.analysis.user_rules import rules_of, vjp_of_call
@@ -37,6 +38,7 @@ from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.adjoint_frames import Frame
 from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
+from tapeflow.transforms.count_iterations import count_iterations
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.dead_stores import remove_dead_stores
 from tapeflow.transforms.forward_sweep import ForwardSweep
@@ -60,6 +62,12 @@ def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = 
     """
     check_operations(function, also=also)
     for op in function.body.walk():
+        if isinstance(op, scf.WhileOp) and not is_normal(op):
+            raise TapeflowError(
+                "a while is differentiated once its test only asks and hands on what it is given",
+                location=op.location,
+                hint=_PREPARE,
+            )
         if isinstance(op, func.CallOp) and library_function(op) is None:
             if takes_rules and vjp_of_call(op) is not None:
                 continue
@@ -85,10 +93,11 @@ def vjp(
     function.attributes["tapeflow.gradient_of"] = StringAttr(primal.sym_name.data)
     simplify(function)
     remove_dead_code(function)
+    counted = count_iterations(function)
     marks = Request.of(request)
     activity = Activity(function, marks)
     signature = GradientSignature(function, marks)
-    sweep = _build_reverse_sweep(function, activity, signature)
+    sweep = _build_reverse_sweep(function, activity, signature, counted)
     # Only what is needed now counts as a need.
     remove_dead_stores(function)
     unify_common_subexpressions(function)
@@ -131,7 +140,12 @@ _OF_GRADIENTS: frozenset[type[Operation]] = frozenset((ad.AccumulateOp, tape.Cre
 """What a gradient function consists of beside the operations of a primal; they have tangents, but no adjoints."""
 
 
-def _build_reverse_sweep(function: func.FuncOp, activity: Activity, signature: GradientSignature) -> ReverseSweep:
+def _build_reverse_sweep(
+    function: func.FuncOp,
+    activity: Activity,
+    signature: GradientSignature,
+    counted: Mapping[scf.WhileOp, SSAValue],
+) -> ReverseSweep:
     """Append the reverse sweep to `function`, with placeholders for what it needs of the forward sweep."""
     returned = function.get_return_op()
     assert returned is not None
@@ -141,7 +155,7 @@ def _build_reverse_sweep(function: func.FuncOp, activity: Activity, signature: G
     for value, seed in signature.seeds:
         if activity.value(value):
             top.contribute(value, Product(seed))
-    sweep = ReverseSweep(activity, written_roots(function), constants, signature.shadows)
+    sweep = ReverseSweep(activity, written_roots(function), constants, signature.shadows, counted)
     sweep.build(top)
     adjoints = [top.adjoints.get(argument) for argument in signature.active_scalars]
     signature.finish(

@@ -25,6 +25,7 @@ from tapeflow.transforms.common_subexpressions import unify_common_subexpression
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
+from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
 from tapeflow.transforms.single_elements import single_elements_to_scalars
@@ -34,6 +35,8 @@ _KNOWN: frozenset[type[Operation]] = frozenset(
         *arith.Arith.operations,
         *math.Math.operations,
         scf.ForOp,
+        scf.WhileOp,
+        scf.ConditionOp,
         scf.IfOp,
         scf.YieldOp,
         func.CallOp,
@@ -51,7 +54,6 @@ _KNOWN: frozenset[type[Operation]] = frozenset(
 )
 
 _REMEDIES: Mapping[str, str] = {
-    "scf.while": "write it as a counted loop, with a bound on the number of iterations and a branch inside",
     "scf.parallel": "write it as nested scf.for loops",
     "affine": "lower it first, with mlir-opt --lower-affine",
     "linalg": "lower it first, with mlir-opt --convert-linalg-to-loops",
@@ -133,6 +135,7 @@ def prepare(
     gather_tables(function)
     single_elements_to_scalars(function)
     promote_scalars(function)
+    normalize_whiles(function)
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)

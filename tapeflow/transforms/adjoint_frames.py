@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.ir import Block, BlockArgument, SSAValue
 
 from tapeflow.analysis.block_tree import defining_block
+from tapeflow.analysis.loops import is_body
 from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.located_builder import LocatedBuilder
@@ -51,7 +52,7 @@ class Frame:
     @property
     def is_loop(self) -> bool:
         """Whether the block is the body of a loop."""
-        return isinstance(self.primal.parent_op(), scf.ForOp)
+        return is_body(self.primal)
 
     def owns(self, value: SSAValue) -> bool:
         """Whether the primal block defines `value`."""

@@ -73,7 +73,7 @@ class _Numbering:
             if key is not None:
                 self._unify(op, key)
                 continue
-            if isinstance(op, scf.ForOp):
+            if isinstance(op, scf.ForOp | scf.WhileOp):
                 # The body runs again after itself.
                 self._memory.change(op)
             for region in op.regions:

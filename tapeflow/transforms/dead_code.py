@@ -14,11 +14,14 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.effects import is_unneeded_when_unused
+from tapeflow.analysis.loops import Loop, carried_arguments, condition_of, initial_values, yielded_values
 from tapeflow.analysis.roots import roots
 from tapeflow.analysis.source_names import set_result_names, source_name, unnamed
 from tapeflow.dialects.ad import AccumulateOp
 
-_Structure = TypeVar("_Structure", scf.ForOp, scf.IfOp)
+_Structure = TypeVar("_Structure", scf.ForOp, scf.WhileOp, scf.IfOp)
+
+_STRUCTURES = scf.ForOp | scf.WhileOp | scf.IfOp
 
 _ALLOCATIONS = (memref.AllocaOp, memref.AllocOp)
 
@@ -42,9 +45,9 @@ class _Liveness:
         self._pending: list[SSAValue] = []
         self._writers: dict[SSAValue, list[Operation]] = {}
         for op in function.body.walk():
-            if isinstance(op, scf.ForOp | scf.IfOp) or is_unneeded_when_unused(op):
+            if isinstance(op, _STRUCTURES) or is_unneeded_when_unused(op):
                 continue
-            if isinstance(op, scf.YieldOp) and isinstance(op.parent_op(), scf.ForOp | scf.IfOp):
+            if isinstance(op, scf.YieldOp | scf.ConditionOp) and isinstance(op.parent_op(), _STRUCTURES):
                 continue
             local = _local_array(op)
             if local is None:
@@ -61,6 +64,8 @@ class _Liveness:
             self.ops.add(around)
             if isinstance(around, scf.ForOp):
                 self._need(around.lb, around.ub, around.step)
+            elif isinstance(around, scf.WhileOp):
+                self._need(condition_of(around).condition)
             elif isinstance(around, scf.IfOp):
                 self._need(around.cond)
             elif not isinstance(around, func.FuncOp):
@@ -78,7 +83,9 @@ class _Liveness:
                 loop = block.parent_op()
                 if isinstance(loop, scf.ForOp) and index > 0:
                     self._carry(loop, index - 1)
-            case OpResult(op=scf.ForOp() as loop, index=index):
+                elif isinstance(loop, scf.WhileOp):
+                    self._carry(loop, index)
+            case OpResult(op=scf.ForOp() | scf.WhileOp() as loop, index=index):
                 self._carry(loop, index)
             case OpResult(op=scf.IfOp() as branch, index=index):
                 self._keep(branch)
@@ -90,14 +97,16 @@ class _Liveness:
             case _:
                 pass
 
-    def _carry(self, loop: scf.ForOp, position: int) -> None:
+    def _carry(self, loop: Loop, position: int) -> None:
         self._keep(loop)
         self._need(
-            loop.iter_args[position],
-            loop.body.block.args[1 + position],
+            initial_values(loop)[position],
+            carried_arguments(loop)[position],
             loop.results[position],
-            _yield_of(loop.body.block).operands[position],
+            yielded_values(loop)[position],
         )
+        if isinstance(loop, scf.WhileOp):
+            self._need(loop.before_region.block.args[position])
 
 
 def _yield_of(block: Block) -> Operation:
@@ -115,7 +124,7 @@ def remove_dead_code(function: func.FuncOp) -> None:
 def _remove_from(block: Block, live: _Liveness) -> None:
     # Users go before what they use; what a carried value still uses goes with its loop.
     for op in reversed(list(block.ops)):
-        if isinstance(op, scf.YieldOp):
+        if isinstance(op, scf.YieldOp | scf.ConditionOp):
             continue
         if op not in live.ops:
             op.detach()
@@ -127,6 +136,8 @@ def _remove_from(block: Block, live: _Liveness) -> None:
         kept = [k for k, result in enumerate(op.results) if result in live.values]
         if isinstance(op, scf.ForOp):
             keep_carried(op, kept)
+        elif isinstance(op, scf.WhileOp):
+            keep_carried_by_while(op, kept)
         elif isinstance(op, scf.IfOp):
             keep_results(op, kept)
 
@@ -147,6 +158,25 @@ def keep_carried(loop: scf.ForOp, kept: Sequence[int]) -> scf.ForOp:
     return _replace(loop, smaller, kept, names)
 
 
+def keep_carried_by_while(loop: scf.WhileOp, kept: Sequence[int]) -> scf.WhileOp:
+    """Replace `loop`, in normal form, by one that carries only the values at the positions `kept`."""
+    if len(kept) == len(loop.results):
+        return loop
+    names = [source_name(loop.results[k]) for k in kept]
+    before, after = loop.before_region.block, loop.after_region.block
+    condition, end = condition_of(loop), _yield_of(after)
+    end.operands = [end.operands[k] for k in kept]
+    condition.operands = [condition.condition, *(condition.args[k] for k in kept)]
+    for k in reversed(range(len(loop.results))):
+        if k not in kept:
+            before.erase_arg(before.args[k], safe_erase=False)
+            after.erase_arg(after.args[k], safe_erase=False)
+    inits = [loop.arguments[k] for k in kept]
+    types = [loop.results[k].type for k in kept]
+    before_region, after_region = (loop.detach_region(region) for region in tuple(loop.regions))
+    return _replace(loop, scf.WhileOp(inits, types, before_region, after_region), kept, names)
+
+
 def keep_results(branch: scf.IfOp, kept: Sequence[int]) -> scf.IfOp:
     """Replace `branch` by one that has only the results at the positions `kept`; the others have no users."""
     if len(kept) == len(branch.results):
@@ -162,7 +192,7 @@ def keep_results(branch: scf.IfOp, kept: Sequence[int]) -> scf.IfOp:
 
 
 def _replace(
-    old: scf.ForOp | scf.IfOp, smaller: _Structure, kept: Sequence[int], names: Sequence[str | None]
+    old: scf.ForOp | scf.WhileOp | scf.IfOp, smaller: _Structure, kept: Sequence[int], names: Sequence[str | None]
 ) -> _Structure:
     block = old.parent
     assert block is not None

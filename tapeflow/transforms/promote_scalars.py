@@ -63,7 +63,7 @@ class _Promotion:
                     total[op.memref] = None
                 case memref.AllocaOp() | memref.AllocOp():
                     defined.append(op.memref)
-                case scf.ForOp() | scf.IfOp():
+                case scf.ForOp() | scf.WhileOp() | scf.IfOp():
                     stored: dict[SSAValue, None] = {}
                     for inner in _blocks(op):
                         stored |= self._collect(inner)
@@ -88,6 +88,8 @@ class _Promotion:
                     _erase(op)
                 case scf.ForOp():
                     self._loop(op)
+                case scf.WhileOp():
+                    self._while(op)
                 case scf.IfOp():
                     self._branch(op)
                 case _:
@@ -136,8 +138,27 @@ class _Promotion:
         self.block(body)
         _extend_yield(body, [self._after(variable, body) for variable in carried])
         if carried:
+            names = _result_names(op)
             loop = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *inits], op.detach_region(op.body))
-            self._put_in_place(op, loop, carried)
+            self._put_in_place(op, loop, carried, names)
+
+    def _while(self, op: scf.WhileOp) -> None:
+        """The test and the body both start with what is carried, and both hand it on."""
+        carried = list(self._stored[op])
+        inits = [self._current(variable, op) for variable in carried]
+        for block in _blocks(op):
+            for variable in carried:
+                argument = block.insert_arg(_scalar_type(variable), len(block.args), place_of(op))
+                if (name := source_name(variable)) is not None:
+                    set_source_name(argument, name)
+                self._values[variable] = argument
+            self.block(block)
+            _extend_yield(block, [self._after(variable, block) for variable in carried])
+        if carried:
+            types = [*op.result_types, *map(_scalar_type, carried)]
+            names = _result_names(op)
+            before, after = (op.detach_region(region) for region in tuple(op.regions))
+            self._put_in_place(op, scf.WhileOp([*op.arguments, *inits], types, before, after), carried, names)
 
     def _branch(self, op: scf.IfOp) -> None:
         assigned = list(self._stored[op])
@@ -151,8 +172,9 @@ class _Promotion:
             _extend_yield(block, [self._after(variable, block) for variable in assigned])
         if assigned:
             types = [*op.result_types, *map(_scalar_type, assigned)]
+            names = _result_names(op)
             true_region, false_region = (op.detach_region(region) for region in tuple(op.regions))
-            self._put_in_place(op, scf.IfOp(op.cond, types, true_region, false_region), assigned)
+            self._put_in_place(op, scf.IfOp(op.cond, types, true_region, false_region), assigned, names)
 
     def _after(self, variable: SSAValue, block: Block) -> SSAValue:
         """The value of `variable` at the end of `block`."""
@@ -160,7 +182,13 @@ class _Promotion:
         assert terminator is not None
         return self._current(variable, terminator)
 
-    def _put_in_place(self, old: Operation, new: scf.ForOp | scf.IfOp, variables: list[SSAValue]) -> None:
+    def _put_in_place(
+        self,
+        old: Operation,
+        new: scf.ForOp | scf.WhileOp | scf.IfOp,
+        variables: list[SSAValue],
+        names: list[str | None],
+    ) -> None:
         """Replace `old` by `new`, whose last results are the values of `variables` from here on."""
         block = old.parent
         assert block is not None
@@ -168,10 +196,9 @@ class _Promotion:
         new.attributes |= old.attributes
         block.insert_op_before(new, old)
         earlier = len(old.results)
-        names = [source_name(result) for result in old.results] + [source_name(variable) for variable in variables]
         for theirs, ours in zip(old.results, new.results[:earlier], strict=True):
             theirs.replace_all_uses_with(ours)
-        set_result_names(new, names)
+        set_result_names(new, [*names, *map(source_name, variables)])
         self._values |= dict(zip(variables, new.results[earlier:], strict=True))
         _erase(old)
 
@@ -179,6 +206,11 @@ class _Promotion:
 def _blocks(op: Operation) -> Iterator[Block]:
     for region in op.regions:
         yield from region.blocks
+
+
+def _result_names(op: Operation) -> list[str | None]:
+    """What the results of `op` are called; asked while its regions, which know, are still its own."""
+    return [source_name(result) for result in op.results]
 
 
 def _scalar_type(variable: SSAValue) -> Attribute:
@@ -197,7 +229,7 @@ def _erase(op: Operation) -> None:
 
 
 def promote_scalars(function: func.FuncOp) -> None:
-    """Promote all scalar variables of `function`, whose control flow is `scf.for` and `scf.if`.
+    """Promote all scalar variables of `function`, whose control flow is `scf.for`, `scf.while` and `scf.if`.
 
     Raises:
         TapeflowError: a variable is read where it cannot have been written.

@@ -20,6 +20,7 @@ from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.index_arithmetic import surely_differ
+from tapeflow.analysis.loops import Loop, body_of, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.analysis.user_rules import vjp_of_call
@@ -70,6 +71,7 @@ class ReverseSweep:
         written: the roots of the arrays that the function writes to.
         constants: of the function.
         shadows: the shadow argument of each active array argument.
+        counted: for each while its result that is its trip count.
     """
 
     def __init__(
@@ -78,11 +80,13 @@ class ReverseSweep:
         written: frozenset[SSAValue],
         constants: Constants,
         shadows: Mapping[SSAValue, SSAValue],
+        counted: Mapping[scf.WhileOp, SSAValue],
     ):
         self._activity = activity
         self._written = written
         self._constants = constants
         self._argument_shadows = shadows
+        self._counted = counted
         self._placeholders: dict[SSAValue, SSAValue] = {}
         self._cleared: list[Cleared] = []
         self.mirrors: dict[Block, Block] = {}
@@ -113,7 +117,7 @@ class ReverseSweep:
 
     def _undo(self, frame: Frame, op: Operation) -> None:
         match op:
-            case scf.ForOp():
+            case scf.ForOp() | scf.WhileOp():
                 self._undo_loop(frame, op)
                 self._cleared.clear()
             case scf.IfOp():
@@ -233,20 +237,18 @@ class ReverseSweep:
 
     # Loops
 
-    def _undo_loop(self, frame: Frame, loop: scf.ForOp) -> None:
-        body = loop.body.block
-        last = body.last_op
-        assert last is not None
-        variable = source_name(body.args[0])
+    def _undo_loop(self, frame: Frame, loop: Loop) -> None:
+        body, arguments, yielded = body_of(loop), carried_arguments(loop), yielded_values(loop)
+        variable = source_name(body.args[0]) if isinstance(loop, scf.ForOp) else "while"
         mirror = frame.build.block([(IndexType(), None if variable is None else f"{variable}_r")])
         inner = Frame(body, frame.build.into(mirror), frame)
-        carried = [k for k in range(len(loop.results)) if self._activity.value(body.args[1 + k])]
-        slots = [_Slot(self._carry(inner, body.args[1 + k]), frame.adjoints.get(loop.results[k])) for k in carried]
+        carried = [k for k in range(len(loop.results)) if self._activity.value(arguments[k])]
+        slots = [_Slot(self._carry(inner, arguments[k]), frame.adjoints.get(loop.results[k])) for k in carried]
         for k, slot in zip(carried, slots, strict=True):
-            if self._activity.value(last.operands[k]):
-                inner.contribute(last.operands[k], Product(slot.argument))
+            if self._activity.value(yielded[k]):
+                inner.contribute(yielded[k], Product(slot.argument))
         self.build(inner)
-        after = [inner.adjoints.get(body.args[1 + k]) for k in carried]
+        after = [inner.adjoints.get(arguments[k]) for k in carried]
         outside = dict(inner.carried)
         slots += [_Slot(argument, frame.adjoint(value)) for value, argument in outside.items()]
         after += [inner.adjoints[value] for value in outside]
@@ -256,8 +258,8 @@ class ReverseSweep:
                 frame.adjoints[value] = result
         # After those: a value may be used in the loop and be what a carried value starts as.
         for k, result in zip(carried, results[: len(carried)], strict=True):
-            if result is not None and self._activity.value(loop.iter_args[k]):
-                frame.contribute(loop.iter_args[k], Product(result))
+            if result is not None and self._activity.value(initial_values(loop)[k]):
+                frame.contribute(initial_values(loop)[k], Product(result))
 
     def _carry(self, inner: Frame, argument: SSAValue) -> BlockArgument:
         """An argument of the mirrored body for the adjoint of a value that the primal body carries."""
@@ -268,7 +270,7 @@ class ReverseSweep:
         return carried
 
     def _close_loop(
-        self, frame: Frame, loop: scf.ForOp, inner: Frame, slots: Sequence[_Slot], after: Sequence[SSAValue | None]
+        self, frame: Frame, loop: Loop, inner: Frame, slots: Sequence[_Slot], after: Sequence[SSAValue | None]
     ) -> list[SSAValue | None]:
         """End the mirrored body, put it into a loop, and return what each slot is then; None for zero.
 
@@ -301,8 +303,10 @@ class ReverseSweep:
     def _zero_or(self, value: SSAValue | None, like: SSAValue) -> SSAValue:
         return self._constants.float(0.0, like.type) if value is None else value
 
-    def _trip_count(self, frame: Frame, loop: scf.ForOp) -> SSAValue:
+    def _trip_count(self, frame: Frame, loop: Loop) -> SSAValue:
         """How often `loop` runs, as the upper bound of a loop from 0 in steps of 1; it may be negative."""
+        if isinstance(loop, scf.WhileOp):
+            return self.needed(self._counted[loop])
         step = constant_integer(loop.step)
         name = f"{source_name(loop.body.block.args[0]) or 'loop'}_trips"
         count = self.needed(loop.ub)

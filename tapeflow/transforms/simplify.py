@@ -16,6 +16,7 @@ from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tapeflow.analysis.loops import Loop, carried_arguments, initial_values, is_normal, yielded_values
 from tapeflow.analysis.source_names import source_name
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
@@ -168,7 +169,7 @@ class _Simplification:
             for region in op.regions:
                 for inner in region.blocks:
                     self.block(inner)
-            if isinstance(op, scf.ForOp):
+            if isinstance(op, scf.ForOp) or (isinstance(op, scf.WhileOp) and is_normal(op)):
                 _use_what_stays(op)
 
     def _count_in_index(self, loop: scf.ForOp) -> None:
@@ -212,15 +213,18 @@ def _check_step(loop: scf.ForOp) -> None:
         )
 
 
-def _use_what_stays(loop: scf.ForOp) -> None:
+def _use_what_stays(loop: Loop) -> None:
     """Use the initial value of what `loop` carries unchanged, in its body and behind it."""
-    last = loop.body.block.last_op
-    assert last is not None
-    for k, result in enumerate(loop.results):
-        argument = loop.body.block.args[1 + k]
-        if last.operands[k] is argument:
-            argument.replace_all_uses_with(loop.iter_args[k])
-            result.replace_all_uses_with(loop.iter_args[k])
+    for argument, result, initial, yielded in zip(
+        carried_arguments(loop), loop.results, initial_values(loop), tuple(yielded_values(loop)), strict=True
+    ):
+        if yielded is argument or yielded is initial:
+            argument.replace_all_uses_with(initial)
+            result.replace_all_uses_with(initial)
+            if isinstance(loop, scf.WhileOp):
+                # What the test hands on stays: it is the form of every while.
+                tested = loop.before_region.block.args[argument.index]
+                tested.replace_uses_with_if(initial, lambda use: not isinstance(use.operation, scf.ConditionOp))
 
 
 def _replace(op: Operation, value: SSAValue) -> None:

@@ -22,16 +22,17 @@ func.func @half(%a: f16) -> f16 {
 
 // -----
 
-func.func @loop(%a: i1) {
-  scf.while () : () -> () {
-    scf.condition(%a)
+func.func @loop(%a: i1, %x: f64) {
+  %y = scf.while () : () -> f64 {
+    scf.condition(%a) %x : f64
   } do {
+  ^bb0(%z: f64):
     scf.yield
   } loc("f.c":5:3)
   func.return
 }
-// CHECK: error: 'scf.while' cannot be printed as C
-// CHECK-NEXT: help: lower it to func, scf.for, scf.if, memref, arith and math first
+// CHECK: error: a while is printed once its test only asks and hands on what it is given
+// CHECK-NEXT: help: run ad-prepare first
 
 // -----
 

@@ -23,24 +23,6 @@ func.func @f(%x: f64) -> f64 {
 
 // -----
 
-ad.vjp @f_grad of @f (active) -> (active)
-func.func @f(%x: f64) -> f64 {
-  %zero = arith.constant 0.0 : f64
-  %y = scf.while (%a = %x) : (f64) -> f64 {
-    %c = arith.cmpf ogt, %a, %zero : f64
-    scf.condition(%c) %a : f64
-  } do {
-  ^body(%b: f64):
-    %d = arith.subf %b, %x : f64
-    scf.yield %d : f64
-  } loc("f.c":4:3)
-  func.return %y : f64
-}
-// CHECK:      f.c:4:3: error: 'scf.while' cannot be differentiated yet
-// CHECK-NEXT:   help: write it as a counted loop, with a bound on the number of iterations and a branch inside
-
-// -----
-
 ad.vjp @f_grad of @f (active) -> ()
 func.func @f(%x: memref<4xf64>) {
   affine.for %i = 0 to 4 {
