@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tapeflow.api import Gradient, Result, gradient
+    from tapeflow.api import Gradient, Result, gradient, value_and_gradient
     from tapeflow.arguments import ArgumentError
     from tapeflow.errors import TapeflowError, TapeflowRemark
     from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel
@@ -16,16 +16,21 @@ if TYPE_CHECKING:
     from tapeflow.object_simulation import simulate_object
     from tapeflow.options import Options
     from tapeflow.simulation import simulate
+    from tapeflow.tangents import HessianProduct, Jvp, ProductResult, TangentResult, hvp, jvp
     from tapeflow.tape_report import TapeReport
 
 __all__ = [
     "ArgumentError",
     "Gradient",
     "Hardware",
+    "HessianProduct",
+    "Jvp",
     "Kernel",
     "Options",
+    "ProductResult",
     "Report",
     "Result",
+    "TangentResult",
     "TapeReport",
     "TapeflowError",
     "TapeflowRemark",
@@ -34,22 +39,29 @@ __all__ = [
     "f32",
     "f64",
     "gradient",
+    "hvp",
     "i32",
     "i64",
+    "jvp",
     "kernel",
     "load",
     "simulate",
     "simulate_object",
+    "value_and_gradient",
 ]
 
 _HOME = {
     "ArgumentError": "arguments",
     "Gradient": "api",
     "Hardware": "hardware",
+    "HessianProduct": "tangents",
+    "Jvp": "tangents",
     "Kernel": "loading",
     "Options": "options",
+    "ProductResult": "tangents",
     "Report": "hardware",
     "Result": "api",
+    "TangentResult": "tangents",
     "TapeReport": "tape_report",
     "TapeflowError": "errors",
     "TapeflowRemark": "errors",
@@ -58,12 +70,15 @@ _HOME = {
     "f32": "frontend.python",
     "f64": "frontend.python",
     "gradient": "api",
+    "hvp": "tangents",
     "i32": "frontend.python",
     "i64": "frontend.python",
+    "jvp": "tangents",
     "kernel": "frontend.python",
     "load": "loading",
     "simulate": "simulation",
     "simulate_object": "object_simulation",
+    "value_and_gradient": "api",
 }
 """The module of each name: imported when it is first used, so that `xdsl-opt`, which loads the plug-in only, starts
 as fast as without it."""

@@ -11,7 +11,7 @@ result.value, result.gradients["x"]
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, cast
@@ -94,7 +94,7 @@ class Gradient:
     @property
     def name(self) -> str:
         """Of the C function."""
-        return gradient_name(self.kernel)
+        return gradient_name(self.kernel, self.compiled.mode)
 
     @property
     def wrt(self) -> tuple[str, ...]:
@@ -196,13 +196,7 @@ class Gradient:
             ArgumentError: as calling the gradient does.
             TapeflowError: the kernel, which is MLIR then, has several results.
         """
-        results = len(self.kernel.function.function_type.outputs)
-        if results > 1:
-            raise TapeflowError(
-                f"{self.kernel.name} has {results} results: only kernels with one can be called",
-                location=self.kernel.function.location,
-                hint="return one and write the others into arrays, or call the generated C",
-            )
+        self._check_results()
         written = [parameter.name in self.compiled.written for parameter in self.parameters]
         bound = bind(self.parameters, written, arguments, self.kernel.name)
         cotangents = self._check_seeds(seeds, bound)
@@ -211,6 +205,15 @@ class Gradient:
         if self.returns_float:
             inputs.append(cotangents[RETURN])
         return Call(tuple(bound), (*inputs, *shadows.values()), shadows)
+
+    def _check_results(self) -> None:
+        results = len(self.kernel.function.function_type.outputs)
+        if results > 1:
+            raise TapeflowError(
+                f"{self.kernel.name} has {results} results: only kernels with one can be called",
+                location=self.kernel.function.location,
+                hint="return one and write the others into arrays, or call the generated C",
+            )
 
     def collect(self, call: Call, outcome: Sequence[float | int | bool]) -> Result:
         """The result of `call`, whose gradient function returned `outcome`: its results in the order of the IR."""
@@ -311,3 +314,27 @@ def gradient(kernel: Kernel, wrt: Sequence[str], options: Options | None = None)
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
     return Gradient(compile_gradient(kernel, wrt, options or Options()))
+
+
+def value_and_gradient(
+    kernel: Kernel, wrt: Sequence[str], options: Options | None = None
+) -> Callable[..., tuple[float | int | bool | None, dict[str, Any]]]:
+    """A function of the kernel's arguments that returns its value and its gradients, by running it once.
+
+    The arguments, the errors, and what is done to arrays are those of the object that `gradient` returns.
+
+    Args:
+        kernel: what `load` returned.
+        wrt: names of scalar or array parameters of floating-point numbers.
+        options: what to do with the tape.
+
+    Raises:
+        TapeflowError: as `gradient` does.
+    """
+    made = gradient(kernel, wrt, options)
+
+    def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | bool | None, dict[str, Any]]:
+        result = made(*arguments, **keywords)
+        return result.value, result.gradients
+
+    return evaluate

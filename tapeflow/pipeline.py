@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from io import StringIO
 
 from xdsl.context import Context
@@ -22,9 +23,22 @@ from tapeflow.loading import Kernel
 from tapeflow.options import STAGES, Options
 
 
+class Mode(StrEnum):
+    """Which derivative of a kernel is made; the value is what its name ends with."""
+
+    GRADIENT = "grad"
+    """Reverse mode."""
+
+    JVP = "jvp"
+    """Forward mode."""
+
+    HVP = "hvp"
+    """Forward over reverse: the gradient and its tangents."""
+
+
 @dataclass(frozen=True)
 class Compiled:
-    """A gradient in every form it has before it is machine code.
+    """A gradient, or another derivative, in every form it has before it is machine code.
 
     Attributes:
         kernel: that was differentiated.
@@ -36,6 +50,7 @@ class Compiled:
         recording: the gradient before layers are formed.
         final: the gradient as it was printed.
         printed: the gradient as C.
+        mode: which derivative it is.
     """
 
     kernel: Kernel
@@ -47,6 +62,7 @@ class Compiled:
     recording: func.FuncOp
     final: func.FuncOp
     printed: PrintedC
+    mode: Mode = Mode.GRADIENT
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -61,12 +77,18 @@ class Compiled:
         """
         if stage not in self.stages:
             raise ValueError(f"no stage '{stage}' here: the stages are {', '.join(self.stages)}")
-        module = requested(self.kernel, self.wrt, self.active)
+        module = requested(self.kernel, self.wrt, self.active, self.mode)
         run_passes(module, self.options.passes()[: STAGES.index(stage)])
         return ir_text(module)
 
 
-def compile_gradient(kernel: Kernel, wrt: Sequence[str], options: Options, last_stage: str | None = None) -> Compiled:
+def compile_gradient(
+    kernel: Kernel,
+    wrt: Sequence[str],
+    options: Options,
+    last_stage: str | None = None,
+    mode: Mode = Mode.GRADIENT,
+) -> Compiled:
     """Differentiate `kernel` and print the result as C.
 
     Args:
@@ -74,6 +96,7 @@ def compile_gradient(kernel: Kernel, wrt: Sequence[str], options: Options, last_
         wrt: names of its parameters.
         options: what to do with the tape.
         last_stage: where to stop, from "differentiate" on; at the end of `options` by default.
+        mode: which derivative to make.
 
     Raises:
         TapeflowError: `wrt` does not fit the kernel, or the kernel cannot be differentiated.
@@ -86,13 +109,13 @@ def compile_gradient(kernel: Kernel, wrt: Sequence[str], options: Options, last_
     stages = options.stages if last_stage is None else options.stages[: options.stages.index(last_stage) + 1]
     passes = options.passes()[: len(stages) - 1]
     unlayered = [a_pass for stage, a_pass in zip(stages[1:], passes, strict=True) if stage not in ("layers", "streams")]
-    module = requested(kernel, chosen, active)
+    module = requested(kernel, chosen, active, mode)
     run_passes(module, unlayered)
     recording = module
     if len(unlayered) < len(passes):
         recording = module.clone()
         run_passes(module, passes[len(unlayered) :])
-    final = gradient_of(module, kernel)
+    final = gradient_of(module, kernel, mode)
     return Compiled(
         kernel,
         chosen,
@@ -100,9 +123,10 @@ def compile_gradient(kernel: Kernel, wrt: Sequence[str], options: Options, last_
         stages[-1],
         written,
         active,
-        gradient_of(recording, kernel),
+        gradient_of(recording, kernel, mode),
         final,
-        print_c(final, name=gradient_name(kernel)),
+        print_c(final, name=gradient_name(kernel, mode)),
+        mode,
     )
 
 
@@ -133,19 +157,19 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in by_name if name in wrt)
 
 
-def gradient_name(kernel: Kernel) -> str:
-    """What the gradient of `kernel` is called."""
-    return f"{kernel.name}_grad"
+def gradient_name(kernel: Kernel, mode: Mode = Mode.GRADIENT) -> str:
+    """What the gradient, or another derivative, of `kernel` is called."""
+    return f"{kernel.name}_{mode.value}"
 
 
-def gradient_of(module: ModuleOp, kernel: Kernel) -> func.FuncOp:
-    """The gradient of `kernel` in `module`, after differentiation."""
-    name = gradient_name(kernel)
+def gradient_of(module: ModuleOp, kernel: Kernel, mode: Mode = Mode.GRADIENT) -> func.FuncOp:
+    """The gradient, or another derivative, of `kernel` in `module`, after differentiation."""
+    name = gradient_name(kernel, mode)
     return next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == name)
 
 
-def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str]) -> ModuleOp:
-    """The kernel's module with the request for its gradient: the returned float, `wrt` and `arrays` are active.
+def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str], mode: Mode = Mode.GRADIENT) -> ModuleOp:
+    """The kernel's module with the request for its derivative: the returned float, `wrt` and `arrays` are active.
 
     Requests that were in the module are left out; nobody asked for them here.
 
@@ -153,22 +177,41 @@ def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str]) -> 
         TapeflowError: the module has something else of the gradient's name.
     """
     module = kernel.module.clone()
+    made = {gradient_name(kernel, it) for it in ((Mode.GRADIENT, mode) if mode is Mode.HVP else (mode,))}
     for op in list(module.ops):
         if isinstance(op, ad.DerivativeRequest):
             op.detach()
             op.erase()
-        elif isinstance(op, func.FuncOp) and op.sym_name.data == gradient_name(kernel):
+        elif isinstance(op, func.FuncOp) and op.sym_name.data in made:
             raise TapeflowError(
-                f"'{op.sym_name.data}' is there already, and would be the gradient of '{kernel.name}'",
+                f"'{op.sym_name.data}' is there already, and would be a derivative of '{kernel.name}'",
                 location=op.location,
                 hint="rename it",
             )
     arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
     results = [_mark(isinstance(type_, AnyFloat)) for type_ in kernel.function.function_type.outputs]
-    request = ad.VjpOp(gradient_name(kernel), kernel.name, arguments, results)
-    request.location = kernel.function.location
-    module.body.block.add_op(request)
+    for request in _requests(kernel, mode, arguments, results):
+        request.location = kernel.function.location
+        module.body.block.add_op(request)
     return module
+
+
+def _requests(
+    kernel: Kernel, mode: Mode, arguments: Sequence[ad.Activity], results: Sequence[ad.Activity]
+) -> Iterator[ad.DerivativeRequest]:
+    if mode is Mode.JVP:
+        yield ad.JvpOp(gradient_name(kernel, mode), kernel.name, arguments, results)
+        return
+    gradient = gradient_name(kernel)
+    yield ad.VjpOp(gradient, kernel.name, arguments, results)
+    if mode is Mode.HVP:
+        # Of the gradient's own arguments the seeds are held fixed; of its results only the adjoints have tangents.
+        active = [p for p, mark in zip(kernel.parameters, arguments, strict=True) if mark is ad.Activity.ACTIVE]
+        seeds = [ad.Activity.CONST for mark in results if mark is ad.Activity.ACTIVE]
+        shadows = [ad.Activity.ACTIVE for parameter in active if parameter.is_array]
+        adjoints = [ad.Activity.ACTIVE for parameter in active if not parameter.is_array]
+        primal = [ad.Activity.CONST for _ in results]
+        yield ad.JvpOp(gradient_name(kernel, mode), gradient, [*arguments, *seeds, *shadows], [*primal, *adjoints])
 
 
 def _mark(active: bool) -> ad.Activity:
