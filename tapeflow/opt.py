@@ -13,10 +13,16 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from tapeflow.errors import TapeflowError, TapeflowRemark
+from tapeflow.frontend.mlir_syntax import dialects
 
 
 class TapeflowOptMain(xDSLOptMain):
     """The `tapeflow-opt` command."""
+
+    def register_all_dialects(self) -> None:
+        """Register every dialect, with parsers for what xDSL cannot read of mlir-opt's text."""
+        for name, factory in dialects().items():
+            self.ctx.register_dialect(name, factory)
 
 
 def run(main: xDSLOptMain) -> int:

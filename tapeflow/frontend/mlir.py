@@ -9,10 +9,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tapeflow.errors import TapeflowError, source_position
+from tapeflow.frontend.mlir_syntax import dialects
 
 UNNAMED = "input.mlir"
 
@@ -65,7 +65,7 @@ def _read(text_or_path: str | os.PathLike[str], filename: str | None) -> tuple[s
 
 def _parse(name: str, text: str) -> ModuleOp:
     context = Context()
-    for dialect, factory in Universe.get_multiverse().all_dialects.items():
+    for dialect, factory in dialects().items():
         context.register_dialect(dialect, factory)
     if not text.strip():
         # xDSL's parser wants at least one operation.

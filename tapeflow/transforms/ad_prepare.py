@@ -25,6 +25,7 @@ from tapeflow.transforms.common_subexpressions import unify_common_subexpression
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
+from tapeflow.transforms.lower_affine import lower_affine
 from tapeflow.transforms.lower_copies import lower_copies
 from tapeflow.transforms.lower_linalg import lower_linalg
 from tapeflow.transforms.normalize_whiles import normalize_whiles
@@ -57,7 +58,6 @@ _KNOWN: frozenset[type[Operation]] = frozenset(
 
 _REMEDIES: Mapping[str, str] = {
     "scf.parallel": "write it as nested scf.for loops",
-    "affine": "lower it first, with mlir-opt --lower-affine",
     "linalg": "lower it first, with mlir-opt --linalg-generalize-named-ops or --convert-linalg-to-loops",
     "tensor": "bufferize it first, with mlir-opt --one-shot-bufferize",
     "cf": "write it with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
@@ -131,6 +131,7 @@ def prepare(
         TapeflowError: it has something that cannot be brought into that form.
     """
     inline_calls(function, functions, rules)
+    lower_affine(function)
     lower_linalg(function)
     lower_copies(function)
     check_operations(function)

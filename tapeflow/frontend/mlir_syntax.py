@@ -1,0 +1,350 @@
+"""The forms in which real mlir-opt prints operations that xDSL 0.75 has but cannot read, or does not have.
+
+`dialects()` are xDSL's dialects with these operations given a parser. A parser's class stands in the dialect in place
+of the operation's own, so it must make the latter of generic text too: see `create`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import affine, memref, scf
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    AnyDenseElement,
+    ArrayAttr,
+    DenseIntElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Dialect, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser.affine_parser import AffineParser
+from xdsl.universe import Universe
+
+from tapeflow.dialects import affine_more
+
+Parse = Callable[[Parser], Operation]
+
+
+def dialects() -> Mapping[str, Callable[[], Dialect]]:
+    """A factory of every dialect that there is, by name; those with gaps are filled up."""
+    return {
+        name: _filled(name, factory) if name in _PARSERS else factory
+        for name, factory in Universe.get_multiverse().all_dialects.items()
+    }
+
+
+def _filled(name: str, factory: Callable[[], Dialect]) -> Callable[[], Dialect]:
+    def fill() -> Dialect:
+        stock = factory()
+        parsers = {op.name: _reading(op, parse) for op, parse in _PARSERS[name].items()}
+        operations = [parsers.pop(op.name, op) for op in stock.operations]
+        return Dialect(name, [*operations, *parsers.values()], list(stock.attributes))
+
+    return fill
+
+
+def _reading(op: type[Operation], parse: Parse) -> type[Operation]:
+    """A stand-in for `op` that reads its text with `parse`; what it makes are operations of `op` itself."""
+
+    def create(*arguments: Any, **named: Any) -> Operation:
+        return op.create(*arguments, **named)
+
+    members = {"parse": staticmethod(parse), "create": staticmethod(create), "__doc__": op.__doc__}
+    return cast(type[Operation], type(op.__name__, (op,), members))
+
+
+# memref
+
+
+def _copy(parser: Parser) -> Operation:
+    source = parser.parse_unresolved_operand()
+    parser.parse_punctuation(",")
+    destination = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    from_type = parser.parse_type()
+    parser.parse_keyword("to")
+    to_type = parser.parse_type()
+    operands = parser.resolve_operand(source, from_type), parser.resolve_operand(destination, to_type)
+    return memref.CopyOp.create(operands=operands, attributes=attributes)
+
+
+def _cast(parser: Parser) -> Operation:
+    source = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    from_type = parser.parse_type()
+    parser.parse_keyword("to")
+    to_type = parser.parse_type()
+    return memref.CastOp.create(
+        operands=[parser.resolve_operand(source, from_type)], result_types=[to_type], attributes=attributes
+    )
+
+
+def _rank(parser: Parser) -> Operation:
+    source = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    operand = parser.resolve_operand(source, parser.parse_type())
+    return memref.RankOp.create(operands=[operand], result_types=[IndexType()], attributes=attributes)
+
+
+def _global(parser: Parser) -> Operation:
+    visibility = parser.parse_optional_str_literal()
+    constant = parser.parse_optional_keyword("constant") is not None
+    name = parser.parse_symbol_name()
+    parser.parse_punctuation(":")
+    type_ = parser.parse_type()
+    properties: dict[str, Attribute] = {
+        "sym_name": name,
+        "sym_visibility": StringAttr(visibility or "public"),
+        "type": type_,
+        "initial_value": UnitAttr(),
+    }
+    if constant:
+        properties["constant"] = UnitAttr()
+    if parser.parse_optional_punctuation("=") is not None and parser.parse_optional_keyword("uninitialized") is None:
+        assert isinstance(type_, MemRefType)
+        properties["initial_value"] = _elements(parser, cast(MemRefType[Attribute], type_))
+    attributes = parser.parse_optional_attr_dict()
+    if (alignment := attributes.pop("alignment", None)) is not None:
+        properties["alignment"] = alignment
+    return memref.GlobalOp.create(properties=properties, attributes=attributes)
+
+
+def _elements(parser: Parser, type_: MemRefType[Attribute]) -> Attribute:
+    """`dense<...>`, whose type MLIR leaves out here: that of a tensor like the array."""
+    tensor = TensorType(cast(AnyDenseElement, type_.element_type), type_.get_shape())
+    parser.parse_keyword("dense")
+    return parser.parse_dense_int_or_fp_elements_attr(tensor)
+
+
+# affine
+
+
+def _map_and_operands(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
+    position = parser.pos
+    map_ = parser.parse_attribute()
+    if not isinstance(map_, AffineMapAttr):
+        parser.raise_error("expected an affine map", position)
+    return map_, _dimensions_and_symbols(parser)
+
+
+def _dimensions_and_symbols(parser: Parser) -> list[SSAValue]:
+    operands: list[SSAValue] = []
+    for brackets in (parser.Delimiter.PAREN, parser.Delimiter.SQUARE):
+        operands += (
+            parser.parse_optional_comma_separated_list(brackets, lambda: parser.parse_operand(IndexType())) or []
+        )
+    return operands
+
+
+def _affine_max(parser: Parser) -> Operation:
+    map_, operands = _map_and_operands(parser)
+    return affine_more.MaxOp.create(operands=operands, result_types=[IndexType()], properties={"map": map_})
+
+
+def _affine_if(parser: Parser) -> Operation:
+    position = parser.pos
+    condition = parser.parse_attribute()
+    if not isinstance(condition, AffineSetAttr):
+        parser.raise_error("expected an affine set", position)
+    operands = _dimensions_and_symbols(parser)
+    results = _arrow_types(parser)
+    regions = [parser.parse_region(), Region()]
+    if parser.parse_optional_keyword("else") is not None:
+        regions[1] = parser.parse_region()
+    for region in regions:
+        _terminate(region)
+    return affine.IfOp.create(
+        operands=operands,
+        result_types=results,
+        properties={"condition": condition},
+        regions=regions,
+        attributes=parser.parse_optional_attr_dict(),
+    )
+
+
+def _arrow_types(parser: Parser) -> Sequence[Attribute]:
+    if parser.parse_optional_punctuation("->") is None:
+        return ()
+    return parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type) or (
+        parser.parse_type(),
+    )
+
+
+def _terminate(region: Region) -> None:
+    """Add the terminator that the pretty form leaves out."""
+    if region.blocks and not isinstance(region.block.last_op, affine.YieldOp):
+        region.block.add_op(affine.YieldOp.get())
+
+
+def _affine_parallel(parser: Parser) -> Operation:
+    variables = parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+    )
+    parser.parse_punctuation("=")
+    lower, lower_groups, below = _bounds(parser, "max")
+    parser.parse_keyword("to")
+    upper, upper_groups, above = _bounds(parser, "min")
+    steps = [1] * len(variables)
+    if parser.parse_optional_keyword("step") is not None:
+        steps = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
+    reductions: Sequence[str] = ()
+    if parser.parse_optional_keyword("reduce") is not None:
+        reductions = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_str_literal)
+    results = _arrow_types(parser)
+    body = parser.parse_region([variable.resolve(IndexType()) for variable in variables])
+    _terminate(body)
+    return affine_more.ParallelOp.create(
+        operands=[*below, *above],
+        result_types=results,
+        properties={
+            "reductions": ArrayAttr([StringAttr(name) for name in reductions]),
+            "lowerBoundsMap": lower,
+            "lowerBoundsGroups": lower_groups,
+            "upperBoundsMap": upper,
+            "upperBoundsGroups": upper_groups,
+            "steps": ArrayAttr([IntegerAttr(step, IntegerType(64)) for step in steps]),
+        },
+        regions=[body],
+        attributes=parser.parse_optional_attr_dict(),
+    )
+
+
+class _SsaExpressions(AffineParser):
+    """Reads affine expressions of SSA values, each value a symbol, `%i * 2 + symbol(%n)`, where the parser stands."""
+
+    def __init__(self, parser: Parser):
+        super().__init__(parser._parser_state)  # pyright: ignore[reportPrivateUsage] # no other way to read on there
+        self._parser = parser
+        self._symbols: dict[str, int] = {}
+        self.operands: list[SSAValue] = []
+
+    def expression(self) -> AffineExpr:
+        """The next expression."""
+        return self._parse_affine_expr(self._value)
+
+    def _value(self) -> AffineExpr | None:
+        bracket = self.parse_optional_keyword("symbol") is not None
+        if bracket:
+            self.parse_punctuation("(")
+        operand = self._parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return None
+        if bracket:
+            self.parse_punctuation(")")
+        name = operand.operand_name
+        key = f"{name}#{operand.index}"
+        if key not in self._symbols:
+            self._symbols[key] = len(self.operands)
+            self.operands.append(self._parser.resolve_operand(operand, IndexType()))
+        return AffineExpr.symbol(self._symbols[key])
+
+    def map_of(self, results: Sequence[AffineExpr]) -> AffineMapAttr:
+        """The map to `results`."""
+        return AffineMapAttr(AffineMap(0, len(self.operands), tuple(results)))
+
+
+def _bounds(parser: Parser, extreme: str) -> tuple[AffineMapAttr, DenseIntElementsAttr, Sequence[SSAValue]]:
+    """`(0, max(%a, %b - 1), ...)`: a map of all bounds, the number of them in each dimension, the map's operands."""
+    read = _SsaExpressions(parser)
+    results: list[AffineExpr] = []
+    sizes: list[int] = []
+
+    def bound() -> None:
+        before = len(results)
+        if parser.parse_optional_keyword(extreme) is not None:
+            results.extend(parser.parse_comma_separated_list(parser.Delimiter.PAREN, read.expression))
+        else:
+            results.append(read.expression())
+        sizes.append(len(results) - before)
+
+    parser.parse_comma_separated_list(parser.Delimiter.PAREN, bound)
+    groups = DenseIntElementsAttr.from_list(TensorType(IntegerType(32), [len(sizes)]), sizes)
+    return read.map_of(results), groups, read.operands
+
+
+def _access(parser: Parser) -> tuple[SSAValue, AffineMapAttr, Sequence[SSAValue], MemRefType[Attribute]]:
+    """`%A[%i + 1, symbol(%n)] : memref<?x?xf64>`."""
+    array = parser.parse_unresolved_operand()
+    read = _SsaExpressions(parser)
+    results = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, read.expression)
+    parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    position = parser.pos
+    type_ = parser.parse_type()
+    if not isinstance(type_, MemRefType):
+        parser.raise_error("expected a memref type", position)
+    type_ = cast(MemRefType[Attribute], type_)
+    return parser.resolve_operand(array, type_), read.map_of(results), read.operands, type_
+
+
+def _affine_load(parser: Parser) -> Operation:
+    array, map_, operands, type_ = _access(parser)
+    return affine.LoadOp(array, operands, map_, type_.element_type)
+
+
+def _affine_store(parser: Parser) -> Operation:
+    value = parser.parse_unresolved_operand()
+    parser.parse_punctuation(",")
+    array, map_, operands, type_ = _access(parser)
+    return affine.StoreOp(parser.resolve_operand(value, type_.element_type), array, operands, map_)
+
+
+# scf
+
+
+def _scf_parallel(parser: Parser) -> Operation:
+    def operands() -> list[SSAValue]:
+        return parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType()))
+
+    variables = parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+    )
+    parser.parse_punctuation("=")
+    lower = operands()
+    parser.parse_keyword("to")
+    upper = operands()
+    parser.parse_keyword("step")
+    step = operands()
+    inits: list[UnresolvedOperand] = []
+    position = parser.pos
+    if parser.parse_optional_keyword("init") is not None:
+        inits = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+    types = _arrow_types(parser)
+    body = parser.parse_region([variable.resolve(IndexType()) for variable in variables])
+    if not isinstance(body.block.last_op, scf.ReduceOp):
+        body.block.add_op(scf.ReduceOp())
+    loop = scf.ParallelOp(lower, upper, step, body, parser.resolve_operands(inits, types, position))
+    loop.attributes |= parser.parse_optional_attr_dict()
+    return loop
+
+
+_PARSERS: Mapping[str, Mapping[type[Operation], Parse]] = {
+    "affine": {
+        affine_more.MaxOp: _affine_max,
+        affine_more.ParallelOp: _affine_parallel,
+        affine.IfOp: _affine_if,
+        affine.LoadOp: _affine_load,
+        affine.StoreOp: _affine_store,
+    },
+    "memref": {
+        memref.CopyOp: _copy,
+        memref.CastOp: _cast,
+        memref.RankOp: _rank,
+        memref.GlobalOp: _global,
+    },
+    "scf": {scf.ParallelOp: _scf_parallel},
+}
+"""What reads the text of an operation, by dialect."""
