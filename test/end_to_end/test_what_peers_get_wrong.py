@@ -265,3 +265,26 @@ def test_an_unknown_callee_is_named_with_its_place_and_a_way_out(tmp_path: Path)
     assert "mystery" in refused.value.message
     assert refused.value.position is not None and refused.value.position.endswith("kernel.c:7:10")
     assert refused.value.hint
+
+
+UNTIL = """
+#include <math.h>
+double f(double x)
+{
+  double y = x, step = 1;
+  int rounds = 0;
+  while (fabs(step) > 1e-13) {
+    step = (y * y - x) / (2 * y);
+    y -= step;
+    rounds++;
+  }
+  return y * rounds / rounds;
+}
+"""
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_while_loop_has_a_reverse(tmp_path: Path, pipeline: str):
+    grad = compiled(tmp_path, UNTIL, ["x"], pipeline)
+    for x in (1.0, 2.0, 700.0):
+        assert grad(x).gradients["x"] == pytest.approx(0.5 / np.sqrt(x), rel=1e-12)

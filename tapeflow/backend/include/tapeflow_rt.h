@@ -25,6 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* gcc 12.2 at -O3 turns a descending loop over elements that are read, cleared and added elsewhere, as the reverse sweep
+ * of a copy is, into wrong code: wrong gradients, without a word. Right without its loop vectoriser, so do without. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
+
 /* --- the runtime object ------------------------------------------------------------------------------------------ */
 
 #define TF_ALIGNMENT 64u

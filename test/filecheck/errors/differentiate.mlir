@@ -25,15 +25,12 @@ func.func @f(%x: f64) -> f64 {
 
 ad.vjp @f_grad of @f (active) -> ()
 func.func @f(%x: memref<4xf64>) {
-  affine.for %i = 0 to 4 {
-    %zero = arith.constant 0.0 : f64
-    %c0 = arith.constant 0 : index
-    memref.store %zero, %x[%c0] : memref<4xf64>
-  } loc("f.mlir":7:1)
+  %c0 = arith.constant 0 : index
+  %v = "affine.vector_load"(%x, %c0) <{map = affine_map<(d0) -> (d0)>}> : (memref<4xf64>, index) -> vector<4xf64> loc("f.mlir":7:1)
   func.return
 }
-// CHECK:      f.mlir:7:1: error: 'affine.for' cannot be differentiated yet
-// CHECK-NEXT:   help: lower it first, with mlir-opt --lower-affine
+// CHECK:      f.mlir:7:1: error: 'affine.vector_load' cannot be differentiated yet
+// CHECK-NEXT:   help: access single elements, with affine.load and affine.store
 
 // -----
 
