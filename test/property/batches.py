@@ -341,13 +341,13 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
     return [*lines, *(f"    free({p.name});" for p in gathers), "}", ""]
 
 
-def forward_check(name: str, floats: Sequence[Parameter], active: set[str], plain: str, tolerance: str) -> list[str]:
+def forward_check(
+    name: str, floats: Sequence[Parameter], active_names: set[str], plain: str, tolerance: str
+) -> list[str]:
     """The driver's lines for the forward mode: its tangents against those of the dual numbers, one by one."""
-    tangents = [
-        f"r.shadows[{k}]" if p.extents else f"*({p.type} *)r.shadows[{k}]"
-        for k, p in enumerate(floats)
-        if p.name in active
-    ]
+    active = [(k, p) for k, p in enumerate(floats) if p.name in active_names]
+    tangents = [f"*({p.type} *)r.shadows[{k}]" for k, p in active if not p.extents]
+    tangents += [f"r.shadows[{k}]" for k, p in active if p.extents]
     return [
         "    {",
         "    tf_tape *tf = tf_new();",
