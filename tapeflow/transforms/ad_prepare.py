@@ -25,6 +25,7 @@ from tapeflow.transforms.common_subexpressions import unify_common_subexpression
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
+from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
 
@@ -132,6 +133,7 @@ def prepare(
     gather_tables(function)
     promote_scalars(function)
     simplify(function)
+    lift_array_sizes(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
 
