@@ -25,6 +25,7 @@ from tapeflow.transforms.common_subexpressions import unify_common_subexpression
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
+from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.lower_affine import lower_affine
 from tapeflow.transforms.lower_copies import lower_copies
 from tapeflow.transforms.lower_linalg import lower_linalg
@@ -141,6 +142,7 @@ def prepare(
     promote_scalars(function)
     normalize_whiles(function)
     simplify(function)
+    lift_array_sizes(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
 

@@ -5,7 +5,8 @@ sanitizers:
 
 - the program on dual numbers, as plain C, and as the forward sweep of its gradient after every stage: the same bits;
 - the gradient after every stage against that after `differentiate`: the same bits, and so in a second call;
-- the gradient against the tangent of the dual numbers by the dot product, in units of what was added up.
+- every tangent of the forward mode against the dual numbers, and the gradient against them by the dot product: to
+  1e-12 (3e-5 with single precision) of the absolute values that were added up.
 
 Everything that is printed on the way counts too: warnings of the C compiler, tracebacks, refusals, hangs.
 """
@@ -24,7 +25,7 @@ from pathlib import Path
 from c_text import Writer, c_text, dual_text
 from compiling import CHAINS, Gradients, Printed, compile_stages
 from interpreting import SIZE, Numbers, mismatches, parse
-from syntax import FLOAT, Program
+from syntax import FLOAT, Parameter, Program
 from xdsl.dialects import func
 
 from tapeflow.backend.native import INCLUDE, find_compiler
@@ -202,8 +203,8 @@ def complaints_by_case(said: str) -> dict[str, str]:
 
 def renamed(text: str, name: str, stage: str) -> str:
     """A gradient's text with a name of its own for each stage."""
-    text = re.sub(rf"\b{name}_grad\b", f"{name}_grad_{stage}", text)
-    return text.replace(f"{name.upper()}_GRAD_H", f"{name.upper()}_GRAD_{stage.upper()}_H")
+    text = re.sub(rf"\b{name}_(?:grad|jvp)\b", f"{name}_grad_{stage}", text)
+    return re.sub(rf"\b{name.upper()}_(?:GRAD|JVP)_H\b", f"{name.upper()}_GRAD_{stage.upper()}_H", text)
 
 
 def grad_source(cases: Iterable[Case], gradients: Mapping[str, Gradients], k: int) -> str:
@@ -211,7 +212,7 @@ def grad_source(cases: Iterable[Case], gradients: Mapping[str, Gradients], k: in
     parts: list[str] = []
     for case in cases:
         printed: Printed = gradients[case.name].printed[k]
-        body = printed.source.replace(f'#include "{case.name}_grad.h"\n', "", 1)
+        body = re.sub(r'#include ".*\.h"\n', "", printed.source, count=1)
         parts.append(f'#line 1 "{case.name}_grad_{printed.stage}.h"')
         parts.append(renamed(printed.header, case.name, printed.stage))
         parts.append(f'#line 1 "{case.name}_grad_{printed.stage}.c"')
@@ -311,7 +312,10 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
         f"    end_run(&r, {count});",
         "    run reference;",
     ]
-    for k, stage in enumerate(stages):
+    tolerance = "3e-5" if single else "1e-12"
+    lines += forward_check(name, floats, set(gradients.active) | set(program.wrt), plain, tolerance)
+    reverse_stages = [stage for stage in stages if stage != "jvp"]
+    for k, stage in enumerate(reverse_stages):
         for again in (False, True):
             label = f"{stage}, called again" if again else stage
             if not again:
@@ -323,7 +327,6 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
                 f'    compare_values("{label}", in, {count}, &r, value);',
             ]
             if k == 0 and not again:
-                tolerance = "3e-5" if single else "1e-12"
                 lines.append(f'    compare_products("{label}", in, {count}, &r, value, seed, {tolerance});')
                 lines.append("    reference = r;")
                 lines.append(f"    if (program_n == {SIZE[0]} && program_m == {SIZE[1]}) {{")
@@ -331,11 +334,32 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
                 lines += [f'        print_integers("{p.name}", {p.name}, {p.extents[0]});' for p in gathers]
                 lines.append("    }")
                 continue
-            lines.append(f'    compare_runs("{label}", "{stages[0]}", in, {count}, &r, &reference);')
+            lines.append(f'    compare_runs("{label}", "{reverse_stages[0]}", in, {count}, &r, &reference);')
             lines.append(f"    end_run(&r, {count});")
         lines += ["    tf_free(tf);", "    }"]
     lines += [f"    end_run(&reference, {count});", f"    free_inputs(in, {count});"]
     return [*lines, *(f"    free({p.name});" for p in gathers), "}", ""]
+
+
+def forward_check(
+    name: str, floats: Sequence[Parameter], active_names: set[str], plain: str, tolerance: str
+) -> list[str]:
+    """The driver's lines for the forward mode: its tangents against those of the dual numbers, one by one."""
+    active = [(k, p) for k, p in enumerate(floats) if p.name in active_names]
+    tangents = [f"*({p.type} *)r.shadows[{k}]" for k, p in active if not p.extents]
+    tangents += [f"r.shadows[{k}]" for k, p in active if p.extents]
+    return [
+        "    {",
+        "    tf_tape *tf = tf_new();",
+        f"    r = begin_forward_run(in, {len(floats)});",
+        "    double tangent;",
+        f"    r.value = {name}_grad_jvp({', '.join(['tf', plain, *tangents, '&tangent'])});",
+        f'    compare_values("jvp", in, {len(floats)}, &r, value);',
+        f'    compare_tangents("jvp", in, {len(floats)}, &r, value, tangent, {tolerance});',
+        f"    end_run(&r, {len(floats)});",
+        "    tf_free(tf);",
+        "    }",
+    ]
 
 
 # Running

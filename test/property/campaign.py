@@ -11,7 +11,8 @@ BATCH = 20
 
 SURFACES = tuple(sorted(FEATURES))
 
-SHARES = """every program: dual numbers (dot product), stages bit for bit, second call, sanitizers, warnings, 6 sizes
+SHARES = """every program: forward mode and dot product against dual numbers, 4 of 6 stages bit for bit, a second call,
+               sanitizers, warnings of the C compiler, 6 sizes
 1 in 4:        a second C compiler, where there is one
 1 in 8:        the IR verified after every pass
 1 in 16:       the interpreter, bit for bit"""

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from syntax import Program
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tapeflow.analysis.roots import written_arguments
 from tapeflow.backend.c_printer import print_c
+from tapeflow.dialects import ad
 from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import context, gradient_name, gradient_of, requested
@@ -43,7 +45,7 @@ class Gradients:
 
     Attributes:
         active: the arrays that have a shadow.
-        printed: the C after each stage.
+        printed: the C of the forward mode, "jvp", and of the gradient after each stage.
         modules: the IR that was printed, by stage.
     """
 
@@ -66,6 +68,15 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
         p.name for p in kernel.parameters if p.is_array and p.is_float and (p.name in program.wrt or p.name in written)
     )
     module = requested(kernel, program.wrt, active)
+    reverse = next(op for op in module.ops if isinstance(op, ad.VjpOp))
+    forward = ad.JvpOp(
+        jvp_name(kernel),
+        kernel.name,
+        [mark.data for mark in reverse.arguments],
+        [mark.data for mark in reverse.results_],
+    )
+    forward.location = reverse.location
+    module.body.block.add_op(forward)
     known = known_dialects()
     printed: list[Printed] = []
     modules: dict[str, ModuleOp] = {}
@@ -77,11 +88,27 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
             a_pass.apply(known, target)
             if verify:
                 target.verify()
+        if stage == "differentiate":
+            printed.append(take_forward(target, kernel))
         modules[stage] = target
         if stage in stages:
             c = print_c(gradient_of(target, kernel), name=gradient_name(kernel))
             printed.append(Printed(stage, c.source, c.header))
     return Gradients(active, tuple(printed), modules)
+
+
+def jvp_name(kernel: Kernel) -> str:
+    """What the forward mode of `kernel` is called."""
+    return f"{kernel.name}_jvp"
+
+
+def take_forward(module: ModuleOp, kernel: Kernel) -> Printed:
+    """The forward mode as C, taken out of `module`, for it has no tape that later stages could change."""
+    function = next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == jvp_name(kernel))
+    c = print_c(function, name=jvp_name(kernel))
+    function.detach()
+    function.erase()
+    return Printed("jvp", c.source, c.header)
 
 
 known_dialects = cache(context)

@@ -115,6 +115,18 @@ static run begin_run(const input *inputs, int count)
     return r;
 }
 
+/* A run whose shadows are tangents. */
+static run begin_forward_run(const input *inputs, int count)
+{
+    run r;
+    for (int k = 0; k < count; k++) {
+        r.arrays[k] = filled(&inputs[k], inputs[k].values);
+        r.shadows[k] = filled(&inputs[k], inputs[k].tangents);
+    }
+    r.value = 0.0;
+    return r;
+}
+
 static void end_run(run *r, int count)
 {
     for (int k = 0; k < count; k++) free(r->arrays[k]), free(r->shadows[k]);
@@ -146,6 +158,25 @@ static void compare_runs(const char *stage, const char *other, const input *inpu
             const double is = get(&inputs[k], r->shadows[k], j), was = get(&inputs[k], s->shadows[k], j);
             if (!same(is, was)) {
                 FAIL(stage, "adjoint of %s[%td] is %.17g, but %.17g in %s", inputs[k].name, j, is, was, other);
+                break;
+            }
+        }
+    }
+}
+
+/* Every tangent against that of the dual numbers, in units of what was added up in it. Tangents of an array that is
+ * neither written nor active stay what they were. */
+static void compare_tangents(
+    const char *stage, const input *inputs, int count, const run *r, dual value, double tangent, double tolerance)
+{
+    if (!(fabs(tangent - value.d) <= tolerance * (value.m + 1e-6)))
+        FAIL(stage, "tangent %.17g, should be %.17g", tangent, value.d);
+    for (int k = 0; k < count; k++) {
+        for (ptrdiff_t j = 0; j < inputs[k].count && !inputs[k].scalar; j++) {
+            const dual should = inputs[k].duals[j];
+            const double is = get(&inputs[k], r->shadows[k], j);
+            if (!(fabs(is - should.d) <= tolerance * (should.m + 1e-6))) {
+                FAIL(stage, "tangent of %s[%td] is %.17g, should be %.17g", inputs[k].name, j, is, should.d);
                 break;
             }
         }

@@ -252,3 +252,40 @@ func.func @through_address(%a: f64) -> f64 {
 // CHECK-LABEL: func.func @through_address
 // CHECK-NEXT:    %d = arith.mulf %a, %a : f64
 // CHECK-NEXT:    func.return %d : f64
+
+// -----
+
+// All memory is reserved on entry: the size of an array in a branch or loop is computed before it, if that is arithmetic
+// on the parameters that is right for all of them. A division is not: it stays where its divisor is known.
+
+func.func @sizes(%n: index, %m: index, %c: i1, %a: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = scf.if %c -> (f64) {
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %a) -> (f64) {
+      %sum = arith.addi %n, %m : index
+      %p = arith.maxsi %sum, %c1 : index
+      %line = memref.alloc(%p) : memref<?xf64>
+      memref.store %s, %line[%c0] : memref<?xf64>
+      %t = memref.load %line[%c0] : memref<?xf64>
+      %half = arith.divsi %n, %m : index
+      %other = memref.alloc(%half) : memref<?xf64>
+      memref.store %t, %other[%c0] : memref<?xf64>
+      %u = memref.load %other[%c0] : memref<?xf64>
+      scf.yield %u : f64
+    }
+    scf.yield %r : f64
+  } else {
+    scf.yield %a : f64
+  }
+  func.return %b : f64
+}
+
+// CHECK-LABEL: func.func @sizes
+// CHECK:         %sum = arith.addi %n, %m : index
+// CHECK-NEXT:    %p = arith.maxsi %sum, %c1 : index
+// CHECK-NEXT:    %b = scf.if %c -> (f64) {
+// CHECK-NEXT:      %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %a) -> (f64) {
+// CHECK-NEXT:        %line = memref.alloca(%p) : memref<?xf64>
+// CHECK:             %half = arith.divsi %n, %m : index
+// CHECK-NEXT:        %other = memref.alloca(%half) : memref<?xf64>
