@@ -32,7 +32,7 @@ from tapeflow.arguments import (
 from tapeflow.backend.native import NativeFunction
 from tapeflow.errors import TapeflowError
 from tapeflow.explanation import Explanation, explain
-from tapeflow.loading import Kernel
+from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
 from tapeflow.tape_report import TapeReport, tape_report
@@ -302,29 +302,29 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def gradient(kernel: Kernel, wrt: Sequence[str], options: Options | None = None) -> Gradient:
+def gradient(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None) -> Gradient:
     """The gradient of `kernel` with respect to some of its parameters.
 
     Args:
-        kernel: what `load` returned.
+        kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape; by default a struct of arrays in cache.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return Gradient(compile_gradient(kernel, wrt, options or Options()))
+    return Gradient(compile_gradient(as_kernel(kernel), wrt, options or Options()))
 
 
 def value_and_gradient(
-    kernel: Kernel, wrt: Sequence[str], options: Options | None = None
+    kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None
 ) -> Callable[..., tuple[float | int | bool | None, dict[str, Any]]]:
     """A function of the kernel's arguments that returns its value and its gradients, by running it once.
 
     The arguments, the errors, and what is done to arrays are those of the object that `gradient` returns.
 
     Args:
-        kernel: what `load` returned.
+        kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape.
 

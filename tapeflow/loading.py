@@ -56,6 +56,21 @@ def load(source: str | Path | Callable[..., Any], function: str | None = None) -
     return _load_file(Path(source), function) if isinstance(source, (str, Path)) else _load_python(source)
 
 
+def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:
+    """What `load` makes of a Python function, or what it made already.
+
+    Raises:
+        TapeflowError: it is neither, or a function that is not in the supported language.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not callable(kernel):
+        raise TapeflowError(
+            f"a kernel is wanted here, not {type(kernel).__name__}", hint="load it: tapeflow.load('kernel.c')"
+        )
+    return _load_python(kernel)
+
+
 def _load_python(function: Callable[..., Any]) -> Kernel:
     from tapeflow.frontend.python import PythonKernel, kernel
 

@@ -10,7 +10,7 @@ hvp(n, x, vectors={"x": v}).products["x"]
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from tapeflow.api import RETURN, Gradient, Result
 from tapeflow.arguments import ArgumentError, Array, Bound, BoundArray, bind, bind_scalar, check_array
-from tapeflow.loading import Kernel
+from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Mode, compile_gradient
 
@@ -168,28 +168,28 @@ class HessianProduct(_Tangents):
         return ProductResult(result.value, result.gradients, found)
 
 
-def jvp(kernel: Kernel, wrt: Sequence[str]) -> Jvp:
+def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str]) -> Jvp:
     """The directional derivative of `kernel` with respect to some of its parameters.
 
     Args:
-        kernel: what `load` returned.
+        kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return Jvp(compile_gradient(kernel, wrt, Options(), mode=Mode.JVP))
+    return Jvp(compile_gradient(as_kernel(kernel), wrt, Options(), mode=Mode.JVP))
 
 
-def hvp(kernel: Kernel, wrt: Sequence[str], options: Options | None = None) -> HessianProduct:
+def hvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None) -> HessianProduct:
     """The gradient of `kernel` together with Hessian-vector products.
 
     Args:
-        kernel: what `load` returned.
+        kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape, as for a gradient; values and their tangents are fields of one record.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return HessianProduct(compile_gradient(kernel, wrt, options or Options(), mode=Mode.HVP))
+    return HessianProduct(compile_gradient(as_kernel(kernel), wrt, options or Options(), mode=Mode.HVP))

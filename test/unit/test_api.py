@@ -374,3 +374,28 @@ def test_a_kernel_without_numbers_to_differentiate_says_what_to_return(tmp_path)
     count = tapeflow.gradient(tapeflow.load(tmp_path / "count.c"), wrt=["x"])
     with pytest.raises(ArgumentError, match="help: return a floating-point number, or write an array of them"):
         count(1.0)
+
+
+def root(x: float, tolerance: float) -> float:
+    y = x
+    step = 1.0
+    while abs(step) > tolerance:
+        step = (y * y - x) / (2 * y)
+        y -= step
+    return y
+
+
+@pytest.mark.parametrize(
+    "kernel", [root, tapeflow.kernel(root), tapeflow.load(root)], ids=["plain", "marked", "loaded"]
+)
+def test_python_functions_need_no_loading(kernel):
+    assert tapeflow.gradient(kernel, wrt=["x"])(4.0, 1e-12).gradients["x"] == pytest.approx(0.25, rel=1e-12)
+    assert tapeflow.value_and_gradient(kernel, wrt=["x"])(4.0, 1e-12)[0] == pytest.approx(2.0, rel=1e-12)
+    assert tapeflow.jvp(kernel, wrt=["x"])(4.0, 1e-12, tangents={"x": 2.0}).tangents["return"] == pytest.approx(0.5)
+    products = tapeflow.hvp(kernel, wrt=["x"])(4.0, 1e-12, vectors={"x": 1.0}).products
+    assert products["x"] == pytest.approx(-1 / 32, rel=1e-9)
+
+
+def test_what_is_no_kernel_is_refused():
+    with pytest.raises(TapeflowError, match="a kernel is wanted here, not str"):
+        tapeflow.gradient("kernel.c", wrt=["x"])
