@@ -28,7 +28,10 @@ from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.lower_affine import lower_affine
 from tapeflow.transforms.lower_copies import lower_copies
+from tapeflow.transforms.lower_execute_region import lower_execute_region
+from tapeflow.transforms.lower_index_switch import lower_index_switch
 from tapeflow.transforms.lower_linalg import lower_linalg
+from tapeflow.transforms.lower_parallel import lower_parallel
 from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
@@ -58,7 +61,8 @@ _KNOWN: frozenset[type[Operation]] = frozenset(
 )
 
 _REMEDIES: Mapping[str, str] = {
-    "scf.parallel": "write it as nested scf.for loops",
+    "scf.forall": "lower it first, with mlir-opt --one-shot-bufferize --scf-forall-to-for",
+    "scf.execute_region": "write its blocks with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
     "linalg": "lower it first, with mlir-opt --linalg-generalize-named-ops or --convert-linalg-to-loops",
     "tensor": "bufferize it first, with mlir-opt --one-shot-bufferize",
     "cf": "write it with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
@@ -135,6 +139,9 @@ def prepare(
     lower_affine(function)
     lower_linalg(function)
     lower_copies(function)
+    lower_execute_region(function)
+    lower_index_switch(function)
+    lower_parallel(function)
     check_operations(function)
     keep_local_arrays_in_their_blocks(function)
     gather_tables(function)

@@ -1,4 +1,4 @@
-// RUN: tapeflow-opt %s -p ad-prepare,ad-differentiate --split-input-file --verify-diagnostics | filecheck %s
+// RUN: tapeflow-opt %s -p ad-prepare,ad-differentiate --split-input-file --verify-diagnostics --allow-unregistered-dialect | filecheck %s
 
 // Nothing is silently left out of a derivative: what cannot be differentiated is refused with its place.
 
@@ -31,6 +31,38 @@ func.func @f(%x: memref<4xf64>) {
 }
 // CHECK:      f.mlir:7:1: error: 'affine.vector_load' cannot be differentiated yet
 // CHECK-NEXT:   help: access single elements, with affine.load and affine.store
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> ()
+func.func @f(%x: memref<4xf64>) {
+  "scf.forall"() <{staticLowerBound = array<i64: 0>, staticUpperBound = array<i64: 4>, staticStep = array<i64: 1>}> ({
+  ^bb0(%i: index):
+    %zero = arith.constant 0.0 : f64
+    memref.store %zero, %x[%i] : memref<4xf64>
+    "scf.forall.in_parallel"() ({}) : () -> ()
+  }) : () -> () loc("f.mlir":7:1)
+  func.return
+}
+// CHECK:      f.mlir:7:1: error: 'scf.forall' cannot be differentiated yet
+// CHECK-NEXT:   help: lower it first, with mlir-opt --one-shot-bufferize --scf-forall-to-for
+
+// -----
+
+ad.vjp @f_grad of @f (active, const) -> (active)
+func.func @f(%x: f64, %c: i1) -> f64 {
+  %y = scf.execute_region -> f64 {
+    cf.cond_br %c, ^bb1, ^bb2
+  ^bb1:
+    scf.yield %x : f64
+  ^bb2:
+    %z = arith.mulf %x, %x : f64
+    scf.yield %z : f64
+  } loc("f.mlir":8:1)
+  func.return %y : f64
+}
+// CHECK:      f.mlir:8:1: error: 'scf.execute_region' cannot be differentiated yet
+// CHECK-NEXT:   help: write its blocks with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf
 
 // -----
 
