@@ -143,6 +143,40 @@ def grad(
 
 
 @app.command()
+def jvp(
+    kernel: KernelFile,
+    wrt: Wrt,
+    function: Function = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The C file to write.  [default: FUNCTION_jvp.c]")
+    ] = None,
+    single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write forward mode, the derivative of a kernel along a direction, as C99; it needs no tape.
+
+    For example:
+
+        tapeflow jvp logsum.c --wrt x -o logsum_jvp.c
+
+        tapeflow jvp kernel.c --function f --wrt A,w --single-file
+
+    The function takes a tangent for each argument in --wrt, after the arguments; the header says which.
+    """
+    from tapeflow.c_files import gradient_files
+    from tapeflow.files import write_together
+    from tapeflow.tangents import jvp as forward_mode
+
+    made = forward_mode(load(kernel, function), wrt=_names(wrt))
+    files = gradient_files(made, output or Path(f"{made.name}.c"), single_file=single_file)
+    write_together(files)
+    if as_json:
+        print_json({"jvp": made.name, "files": [str(path) for path in files]})
+    else:
+        print(f"wrote {', '.join(str(path) for path in files)}")
+
+
+@app.command()
 def check(
     kernel: KernelFile,
     wrt: Wrt,
@@ -159,7 +193,7 @@ def check(
     stream: Stream = False,
     as_json: Json = False,
 ) -> None:
-    """Compare a gradient with central differences: random directions, random cotangents, the dot product.
+    """Compare gradient and forward mode with central differences, and with one another: the dot product.
 
     For example:
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, NameLoc, UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
@@ -46,8 +46,8 @@ class TapeflowRemark(UserWarning):
     """Something that Tapeflow did less well than asked for, and why; never a wrong result."""
 
 
-def remark(message: str, location: Attribute | None = None) -> None:
-    """Emit a `TapeflowRemark` that points at `location` where it is known."""
-    position = None if location is None or isinstance(location, UnknownLoc) else source_position(location)
+def remark(message: str, location: Attribute | str | None = None) -> None:
+    """Emit a `TapeflowRemark` that points at `location`, an MLIR location or a ready one, where it is known."""
+    position = location if isinstance(location, str) else source_position(location)
     where = f"{position}: " if position else ""
     warnings.warn(TapeflowRemark(f"{where}remark: {message}"), stacklevel=2)

@@ -2,7 +2,8 @@
 
 For each differentiated argument x, a random direction v and cotangents w of the outputs, reverse mode must satisfy
 `<J v, w> = <v, J^T w>`. The right side is the gradient's; the left side is a central difference of the kernel's own
-outputs, so the two share nothing but the primal.
+outputs, so the two share nothing but the primal. Forward mode gives the left side once more, without truncation: it is
+held against the difference as the gradient is, and against the gradient as closely as rounding lets them agree.
 """
 
 from __future__ import annotations
@@ -10,16 +11,26 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import Float32Type
 
-from tapeflow.api import Gradient
+from tapeflow.api import RETURN, Gradient
 from tapeflow.arguments import Array, Parameter
+from tapeflow.errors import TapeflowError, remark
+from tapeflow.loading import Kernel
+from tapeflow.tangents import Jvp, jvp
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 2e-2}
 """The relative error up to which a difference in that type confirms a derivative."""
+
+DOT_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-3}
+"""The relative error up to which forward and reverse mode agree, in the shortest type that the kernel computes in.
+
+Both round, but neither truncates: these are some thousand units in the last place.
+"""
 
 _STEPS = {np.dtype(np.float64): range(5, 29, 2), np.dtype(np.float32): range(2, 12, 1)}
 """Binary exponents of the steps tried, relative to the size of the argument."""
@@ -35,7 +46,12 @@ class DirectionCheck:
         difference: `<J v, w>`, from central differences.
         step: of the difference, relative to the size of the argument.
         error: relative, of the one against the other.
-        tolerance: that `error` is held against.
+        tolerance: that `error` and `forward_error` are held against.
+        forward: `<J v, w>` from forward mode; None where that was not run.
+        forward_error: relative, of `forward` against `difference`; None with `forward`.
+        dot_error: of `forward` against `gradient`, relative to the sum of the magnitudes of the terms in the larger of
+            the two dot products; None with `forward`.
+        dot_tolerance: that `dot_error` is held against.
     """
 
     wrt: str
@@ -44,11 +60,28 @@ class DirectionCheck:
     step: float
     error: float
     tolerance: float
+    forward: float | None = None
+    forward_error: float | None = None
+    dot_error: float | None = None
+    dot_tolerance: float = DOT_TOLERANCE[np.dtype(np.float64)]
 
     @property
     def passed(self) -> bool:
-        """Whether the two agree; never for infinities and NaN."""
-        return self.error <= self.tolerance
+        """Whether all that was computed agrees; never for infinities and NaN."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What does not agree, and the error that it would have to be below."""
+        compared = (
+            ("gradient", self.error, self.tolerance),
+            ("forward mode", self.forward_error, self.tolerance),
+            ("dot product", self.dot_error, self.dot_tolerance),
+        )
+        # NaN is not below anything.
+        return tuple(
+            f"{what} above {limit:g}" for what, error, limit in compared if error is not None and not error <= limit
+        )
 
 
 @dataclass(frozen=True)
@@ -76,11 +109,16 @@ class CheckReport:
         return {"passed": self.passed, "checks": [vars(check) | {"passed": check.passed} for check in self.checks]}
 
     def __str__(self) -> str:
-        lines = ["wrt         gradient . v          difference            relative error"]
+        lines = [
+            "wrt         gradient . v          forward mode          difference            errors: of both, dot product"
+        ]
         for check in self.checks:
-            verdict = "pass" if check.passed else f"FAIL (above {check.tolerance:g})"
+            verdict = "pass" if check.passed else f"FAIL ({', '.join(check.failures)})"
+            forward = "-" if check.forward is None else f"{check.forward:.14g}"
+            errors = (check.error, check.forward_error, check.dot_error)
+            shown = "  ".join(f"{'-':<7}" if error is None else f"{error:<7.1e}" for error in errors)
             lines.append(
-                f"{check.wrt:<12}{check.gradient:<22.14g}{check.difference:<22.14g}{check.error:.1e}  {verdict}"
+                f"{check.wrt:<12}{check.gradient:<22.14g}{forward:<22}{check.difference:<22.14g}{shown}  {verdict}"
             )
         return "\n".join(lines)
 
@@ -93,8 +131,9 @@ def check(
     directions: int = 2,
     seed: int = 0,
     tolerance: float | None = None,
+    forward: bool = True,
 ) -> CheckReport:
-    """Compare `gradient` at `arguments` with central differences.
+    """Compare `gradient` at `arguments` with central differences, and forward mode with both.
 
     Args:
         gradient: what `tapeflow.gradient` returned.
@@ -103,6 +142,7 @@ def check(
         directions: how many random directions for each differentiated argument.
         seed: of the generator that draws directions and cotangents.
         tolerance: the relative error that passes; by default as in `TOLERANCE`, for the argument's type.
+        forward: whether forward mode is compared too. Where it refuses the kernel, a remark says so.
 
     Raises:
         ArgumentError: the arguments or seeds do not fit the kernel.
@@ -111,19 +151,80 @@ def check(
     cotangents = dict(seeds) if seeds is not None else _random_cotangents(gradient, arguments, rng)
     result = gradient(*_copies(arguments), seeds=cotangents)
     along = _Along(gradient, arguments, cotangents)
+    tangents = _Forward(gradient, arguments, cotangents) if forward else None
     checks: list[DirectionCheck] = []
     for position, parameter in enumerate(gradient.parameters):
         if parameter.name not in gradient.wrt:
             continue
         for _ in range(directions):
-            direction = rng.standard_normal(np.shape(arguments[position]))
-            product = float(np.sum(np.asarray(result.gradients[parameter.name], np.float64) * direction))
+            # In the argument's type, so that forward mode is given the direction that the others see.
+            drawn = rng.standard_normal(np.shape(arguments[position])).astype(parameter.dtype)
+            direction = drawn.astype(np.float64)
+            terms = np.asarray(result.gradients[parameter.name], np.float64) * direction
+            product = float(np.sum(terms))
             scale = _size(arguments[position])
             found, step = _derivative(along.line(position, direction, parameter), scale, _STEPS[parameter.dtype])
             limit = TOLERANCE[parameter.dtype] if tolerance is None else tolerance
             error = _relative_error(product, found)
-            checks.append(DirectionCheck(parameter.name, product, found, step, error, limit))
+            check = DirectionCheck(parameter.name, product, found, step, error, limit)
+            checks.append(tangents.extend(check, terms, drawn) if tangents else check)
     return CheckReport(tuple(checks))
+
+
+class _Forward:
+    """Forward mode at the same arguments, weighted with the same cotangents."""
+
+    def __init__(self, gradient: Gradient, arguments: Sequence[Any], cotangents: Mapping[str, Any]):
+        self._arguments, self._cotangents = arguments, cotangents
+        self._limit = DOT_TOLERANCE[_shortest_type(gradient.kernel)]
+        self._jvp: Jvp | None = None
+        try:
+            self._jvp = jvp(gradient.kernel, gradient.wrt)
+        except TapeflowError as error:
+            remark(f"forward mode is not checked, it refuses {gradient.kernel.name}: {error.message}", error.position)
+
+    def extend(self, check: DirectionCheck, terms: Array, direction: Array) -> DirectionCheck:
+        """`check`, of the gradient with the `terms` of its dot product, with what forward mode gives in `direction`."""
+        if self._jvp is None:
+            return check
+        tangents = {check.wrt: direction if direction.ndim else float(direction)}
+        result = self._jvp(*_copies(self._arguments), tangents=tangents)
+        outputs = [
+            np.ravel(terms_of) for terms_of in self._terms(result.tangents | _unwritten(tangents, result.tangents))
+        ]
+        weighted = np.concatenate(outputs) if outputs else np.zeros(1)
+        forward = float(np.sum(weighted))
+        size = max(float(np.sum(np.abs(weighted))), float(np.sum(np.abs(terms))))
+        return replace(
+            check,
+            forward=forward,
+            forward_error=_relative_error(forward, check.difference),
+            dot_error=_relative_error(forward, check.gradient, size),
+            dot_tolerance=self._limit,
+        )
+
+    def _terms(self, tangents: Mapping[str, Any]) -> Iterator[Array]:
+        """Of `<J v, w>`, for each output."""
+        for name, tangent in tangents.items():
+            weight = self._cotangents.get(name, 1.0 if name == RETURN else 0.0)
+            yield np.asarray(tangent, np.float64) * np.asarray(weight, np.float64)
+
+
+def _unwritten(tangents: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the arrays that the kernel leaves as they are: the same at the end as at entry, and one may have a weight."""
+    return {
+        name: tangent for name, tangent in tangents.items() if isinstance(tangent, np.ndarray) and name not in outputs
+    }
+
+
+def _shortest_type(kernel: Kernel) -> np.dtype[Any]:
+    """float32 where anything in the kernel is computed or kept in it, else float64."""
+    single = any(parameter.dtype == np.float32 for parameter in kernel.parameters) or any(
+        isinstance(getattr(result.type, "element_type", result.type), Float32Type)
+        for op in kernel.module.walk()
+        for result in op.results
+    )
+    return np.dtype(np.float32 if single else np.float64)
 
 
 class _Along:
@@ -190,10 +291,11 @@ def _central(objective: Callable[[float], float], step: float) -> float:
     return (objective(step) - objective(-step)) / (2 * step)
 
 
-def _relative_error(a: float, b: float) -> float:
+def _relative_error(a: float, b: float, size: float | None = None) -> float:
+    """Of `a` and `b`, relative to the larger of them, or to `size`."""
     if a == b:
         return 0.0
-    largest = max(abs(a), abs(b))
+    largest = max(abs(a), abs(b)) if size is None else size
     return abs(a - b) / largest if math.isfinite(largest) else math.inf
 
 

@@ -1,5 +1,6 @@
 """Forward mode and Hessian-vector products from Python, against differences, `autograd`, and one another."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import autograd
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import tapeflow
+from bench.suite import SUITE
+from tapeflow.gradient_check import DirectionCheck
 
 SOURCE = r"""
 #include <math.h>
@@ -143,3 +146,57 @@ def test_the_generated_c_is_there_to_read(kernels):
     assert "product_jvp(tf_tape *tf" in jvp.c_source and "TF_TAPE" not in jvp.c_source
     assert "tangent of x" in jvp.header and "shadow: on entry" in hvp.header
     assert "ad.jvp @product_hvp of @product_grad" in hvp.ir("import")
+
+
+@pytest.mark.parametrize("name", ["worked_example", "mttkrp", "gravity", "jacobi"])
+def test_second_derivatives_of_the_suite_are_differences_of_the_gradient(name):
+    suite = SUITE[name]
+    kernel, wrt, arguments, h = (
+        tapeflow.load(suite.source, suite.function),
+        list(suite.wrt),
+        suite.arguments("mini"),
+        2e-6,
+    )
+    vectors = {it: np.random.default_rng(5).standard_normal(np.shape(arguments[it])) for it in wrt}
+    grad = tapeflow.gradient(kernel, wrt)
+
+    def at(t):
+        moved = suite.arguments("mini")
+        return grad(*(moved | {it: moved[it] + t * vectors[it] for it in wrt}).values()).gradients
+
+    ahead, behind = at(h), at(-h)
+    found = tapeflow.hvp(kernel, wrt)(*suite.arguments("mini").values(), vectors=vectors)
+    for it in wrt:
+        size = np.abs(found.products[it]).max()
+        assert size > 0.1
+        np.testing.assert_allclose(found.products[it], (ahead[it] - behind[it]) / (2 * h), rtol=1e-6, atol=1e-8 * size)
+
+
+def test_check_holds_forward_mode_against_differences_and_gradient(kernels):
+    u, w, weight = RNG.normal(size=9), RNG.normal(size=9).astype(np.float32), RNG.normal(size=9)
+    grad = tapeflow.gradient(kernels["relax"], wrt=["c", "u", "w"])
+    # The array that is only read has a weight too.
+    report = tapeflow.check(grad, [9, 3, 0.2, u, w], seeds={"u": weight, "w": weight.astype(np.float32)})
+    assert report.passed
+    assert all(check.dot_tolerance == 1e-3 and check.forward is not None for check in report.checks)
+    grad = tapeflow.gradient(kernels["product"], wrt=["a", "x"])
+    arguments = [9, 0.3, RNG.normal(size=9)]
+    report = tapeflow.check(grad, arguments)
+    assert report.passed
+    assert all(check.dot_tolerance == 1e-12 for check in report.checks)
+    assert all(check.forward is None for check in tapeflow.check(grad, arguments, forward=False).checks)
+
+
+@pytest.mark.parametrize(
+    ("changes", "failures"),
+    [
+        ({}, ()),
+        ({"dot_error": 1e-11}, ("dot product above 1e-12",)),
+        ({"forward_error": 1e-3}, ("forward mode above 1e-06",)),
+        ({"error": np.nan, "dot_error": np.nan}, ("gradient above 1e-06", "dot product above 1e-12")),
+    ],
+)
+def test_each_error_of_a_check_fails_it(changes, failures):
+    check = DirectionCheck("x", 1.0, 1.0, 1e-3, 1e-9, 1e-6, 1.0, 1e-9, 1e-15)
+    assert replace(check, **changes).failures == failures
+    assert replace(check, **changes).passed == (not failures)

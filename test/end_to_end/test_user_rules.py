@@ -81,3 +81,13 @@ def test_a_right_rule_gives_the_derivative(tmp_path: Path, options: tapeflow.Opt
 def test_a_different_rule_is_really_used(tmp_path: Path):
     _, found = gradient(tmp_path, "0.0", tapeflow.Options())
     assert list(found) == [1.0 * (k == 2) for k in range(3)]
+
+
+def test_check_says_that_forward_mode_knows_no_rule(tmp_path: Path):
+    path = tmp_path / "rule.mlir"
+    path.write_text(SOURCE.replace("SCALE", "1.0"))
+    gradient = tapeflow.gradient(tapeflow.load(path, function="f"), wrt=["x"])
+    with pytest.warns(tapeflow.TapeflowRemark, match="forward mode is not checked, it refuses f"):
+        report = tapeflow.check(gradient, [3, np.array([1.0, 2.0, 0.5])])
+    assert report.passed
+    assert all(check.forward is None and check.dot_error is None for check in report.checks)

@@ -66,3 +66,35 @@ def test_newton_has_the_derivative_of_the_square_root():
     gradient = tapeflow.gradient(tapeflow.load(KERNELS, function="newton"), wrt=["a"])
     assert gradient(2.0, 1e-14).gradients["a"] == pytest.approx(0.5 / math.sqrt(2.0), rel=1e-12)
     assert gradient(1.0, 1e-14).gradients["a"] == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::tapeflow.errors.TapeflowRemark")
+@pytest.mark.parametrize("case", CASES)
+def test_forward_mode_and_second_derivatives_through_while(case: str):
+    wrt, arguments = CASES[case]
+    kernel = tapeflow.load(KERNELS, function=case.partition(",")[0])
+    position = [parameter.name for parameter in kernel.parameters].index(wrt)
+    direction: Any = np.random.default_rng(4).standard_normal(np.shape(arguments[position]))
+    direction = direction if direction.shape else float(direction)
+    gradient = tapeflow.gradient(kernel, wrt=[wrt])
+
+    def at(t: float) -> tapeflow.Result:
+        moved = fresh(arguments)
+        moved[position] = moved[position] + t * direction
+        return gradient(*moved)
+
+    tangent = tapeflow.jvp(kernel, wrt=[wrt])(*fresh(arguments), tangents={wrt: direction}).tangents["return"]
+    here, ahead, behind = at(0.0).gradients[wrt], at(1e-6), at(-1e-6)
+    assert tangent == pytest.approx(float(np.sum(here * direction)), rel=1e-12)
+    if case != "newton, no iteration":
+        assert tangent == pytest.approx((ahead.value - behind.value) / 2e-6, rel=1e-5, abs=1e-8)
+    second = (np.asarray(ahead.gradients[wrt]) - behind.gradients[wrt]) / 2e-6
+    for options in PIPELINES:
+        found = tapeflow.hvp(kernel, [wrt], options)(*fresh(arguments), vectors={wrt: direction})
+        assert np.array_equal(found.gradients[wrt], here)
+        np.testing.assert_allclose(found.products[wrt], second, rtol=1e-5, atol=1e-8)
+
+
+def test_the_second_derivative_of_newtons_root_is_the_formulas():
+    hvp = tapeflow.hvp(tapeflow.load(KERNELS, function="newton"), wrt=["a"])
+    assert hvp(2.0, 1e-14, vectors={"a": 1.0}).products["a"] == pytest.approx(-0.25 * 2.0**-1.5, rel=1e-10)

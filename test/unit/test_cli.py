@@ -98,6 +98,44 @@ class TestGrad:
         assert tapeflow("grad", WORKED, "--wrt", "A,w", "--emit-stage", "import").stdout.count("ad.vjp") == 1
 
 
+class TestJvp:
+    def test_writes_three_files_that_run(self, tapeflow, tmp_path):
+        done = tapeflow("jvp", LOGSUM, "--wrt", "x")
+        assert names(tmp_path) == ["logsum_jvp.c", "logsum_jvp.h", "tapeflow_rt.h"]
+        assert done.stdout == "wrote logsum_jvp.c, logsum_jvp.h, tapeflow_rt.h\n"
+        (tmp_path / "main.c").write_text(
+            """
+            #include <stdio.h>
+            #include "logsum_jvp.h"
+            int main(void)
+            {
+                double x[2] = {0.0, 0.0}, x_d[2] = {1.0, 3.0}, tangent;
+                tf_tape *tf = tf_new();
+                double value = logsum_jvp(tf, 2, x, x_d, &tangent);
+                tf_free(tf);
+                printf("%.6f %g\\n", value, tangent);
+                return 0;
+            }
+            """
+        )
+        flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+        subprocess.run(["cc", *flags, "main.c", "logsum_jvp.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+        assert subprocess.check_output([tmp_path / "main"], text=True) == "0.693147 2\n"
+
+    def test_a_single_file_and_json(self, tapeflow, tmp_path):
+        done = tapeflow("jvp", WORKED, "--wrt", "A,w", "-o", "one.c", "--single-file", "--json")
+        assert json.loads(done.stdout) == {"jvp": "f_jvp", "files": ["one.c"]}
+        subprocess.run(["cc", "-std=c99", "-fsyntax-only", "one.c"], cwd=tmp_path, check=True)
+
+    def test_what_is_refused_is_not_written(self, tapeflow, tmp_path):
+        (tmp_path / "f.c").write_text("double f(double x) { return x * x; }\n")
+        done = tapeflow("jvp", "f.c", "--wrt", "y", code=1)
+        assert "wrt: f has no parameter 'y'" in done.stderr
+        done = tapeflow("jvp", "f.c", "--wrt", "x", "-o", "f.c", code=1)
+        assert "is the kernel itself" in done.stderr
+        assert names(tmp_path) == ["f.c"]
+
+
 class TestCheck:
     def test_right(self, tapeflow):
         done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=50")
@@ -105,12 +143,15 @@ class TestCheck:
         value = json.loads(tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=50", "--json").stdout)
         assert value["passed"]
         assert value["checks"][0]["error"] < 1e-6
+        assert value["checks"][0]["forward_error"] < 1e-6
+        assert value["checks"][0]["dot_error"] < 1e-12
 
     def test_wrong(self, tapeflow, tmp_path):
         # The derivative of a step has nothing of its jump.
         (tmp_path / "step.c").write_text("double step(double x) { return x > 0 ? 1.0 + x : x; }\n")
         done = tapeflow("check", "step.c", "--wrt", "x", "--arg", "x=0.0", code=1)
-        assert "FAIL" in done.stdout
+        # Forward mode has the same one, so that the dot product is right.
+        assert "FAIL (gradient above 1e-06, forward mode above 1e-06)" in done.stdout
 
     def test_arguments_from_a_file(self, tapeflow, tmp_path):
         np.savez(tmp_path / "inputs.npz", n=2, m=3, A=np.ones((2, 3)), w=np.ones(3))
