@@ -244,8 +244,7 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
 /* costs two cache accesses, a load and a store */
 #define TF_ADD(A, k, v)                                                                                                \
     do {                                                                                                               \
-        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), false, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE);          \
-        tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), true, TF_M_LINE.offset, 0, TF_M_SITE);                         \
+        tf_m_array_update(tf_m(tf), TF_M_ADDRESS(A, k), TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE);                 \
         (A)[k] += (v);                                                                                                 \
     } while (0)
 

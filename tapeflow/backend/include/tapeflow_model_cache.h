@@ -189,6 +189,30 @@ TF_HOT void tf_m_array_access(struct tf_model *m, uint64_t address, bool write, 
     tf_m_cache(m, address, write, offset, slack, site);
 }
 
+/* A load and a store of the same element of which the load is no plain hit. */
+static TF_SLOW void tf_m_update_slow(struct tf_model *m, uint64_t address, uint32_t offset, uint32_t slack,
+                                     uint32_t site)
+{
+    tf_m_cache(m, address, false, offset, slack, site);
+    tf_m_cache(m, address, true, offset, 0, site);
+}
+
+/* A load and a store of the same element at the same time: where the load is a plain hit, the store is one too. */
+TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t offset, uint32_t slack, uint32_t site)
+{
+    m->count.array_reads++;
+    m->count.array_writes++;
+#if TF_CACHE_LEVELS > 0 && !TF_REUSE
+    const uint64_t number = address / TF_LINE_BYTES;
+    tf_way *way = tf_m_set(m, number);
+    if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {
+        way->key = number << 1 | 1u;
+        return;
+    }
+#endif
+    tf_m_update_slow(m, address, offset, slack, site);
+}
+
 #if TF_STREAMING_BUFFERS > 0
 /* Write the line in buffer `k` to DRAM, at schedule time `at`. */
 static TF_SLOW void tf_m_stream_out_line(struct tf_model *m, uint32_t k, uint64_t at)
