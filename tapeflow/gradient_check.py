@@ -238,7 +238,8 @@ class _Along:
 
         def objective(t: float) -> float:
             moved = _copies(self._arguments)
-            there = np.asarray(self._arguments[position], np.float64) + t * direction
+            # A sum of arrays of rank 0 is a scalar in NumPy.
+            there = np.asarray(np.asarray(self._arguments[position], np.float64) + t * direction)
             moved[position] = there.astype(parameter.dtype) if parameter.is_array else float(there)
             return self._objective(moved)
 
@@ -259,7 +260,7 @@ def _random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.ran
     for name in gradient.outputs:
         parameter = gradient.parameters[gradient.position(name)]
         shape = np.shape(arguments[gradient.position(name)])
-        cotangents[name] = rng.standard_normal(shape).astype(parameter.dtype)
+        cotangents[name] = np.asarray(rng.standard_normal(shape), parameter.dtype)
     return cotangents
 
 

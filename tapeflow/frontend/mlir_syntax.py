@@ -31,6 +31,7 @@ from xdsl.parser.affine_parser import AffineParser
 from xdsl.universe import Universe
 
 from tapeflow.dialects import affine_more
+from tapeflow.frontend import mlir_linalg
 
 Parse = Callable[[Parser], Operation]
 
@@ -38,7 +39,7 @@ Parse = Callable[[Parser], Operation]
 def dialects() -> Mapping[str, Callable[[], Dialect]]:
     """A factory of every dialect that there is, by name; those with gaps are filled up."""
     return {
-        name: _filled(name, factory) if name in _PARSERS else factory
+        name: _filled(name, factory) if name in _PARSERS or name in _READERS else factory
         for name, factory in Universe.get_multiverse().all_dialects.items()
     }
 
@@ -46,7 +47,8 @@ def dialects() -> Mapping[str, Callable[[], Dialect]]:
 def _filled(name: str, factory: Callable[[], Dialect]) -> Callable[[], Dialect]:
     def fill() -> Dialect:
         stock = factory()
-        parsers = {op.name: _reading(op, parse) for op, parse in _PARSERS[name].items()}
+        parsers = {op.name: _reading(op, parse) for op, parse in _PARSERS.get(name, {}).items()}
+        parsers |= {op.name: op for op in _READERS.get(name, list)()}
         operations = [parsers.pop(op.name, op) for op in stock.operations]
         return Dialect(name, [*operations, *parsers.values()], list(stock.attributes))
 
@@ -348,3 +350,6 @@ _PARSERS: Mapping[str, Mapping[type[Operation], Parse]] = {
     "scf": {scf.ParallelOp: _scf_parallel},
 }
 """What reads the text of an operation, by dialect."""
+
+_READERS: Mapping[str, Callable[[], Sequence[type[Operation]]]] = {"linalg": mlir_linalg.operations}
+"""What makes other operations of the text of operations, by dialect."""

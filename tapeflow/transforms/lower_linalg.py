@@ -7,27 +7,21 @@ the operation computes on them, and what it yields is stored to the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.roots import is_array
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
-from tapeflow.transforms.loop_nest import extent, index_constant, loop_nest
+from tapeflow.transforms.loop_nest import extent, loop_nest
+from tapeflow.transforms.lower_affine import expand_map
 
 
 def lower_linalg(function: func.FuncOp) -> None:
@@ -78,32 +72,7 @@ def _extent(op: LinalgStructuredOperation, maps: Sequence[AffineMap], loop: int,
 
 
 def _place(operand: SSAValue, map_: AffineMap, variables: Sequence[SSAValue], build: LocatedBuilder) -> list[SSAValue]:
-    return [_expand(result, variables, build) for result in map_.results] if is_array(operand) else []
-
-
-_OPERATORS: dict[AffineBinaryOpKind, Callable[[SSAValue, SSAValue], Operation]] = {
-    AffineBinaryOpKind.Add: arith.AddiOp,
-    AffineBinaryOpKind.Mul: arith.MuliOp,
-    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
-    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
-}
-
-
-def _expand(expression: AffineExpr, variables: Sequence[SSAValue], build: LocatedBuilder) -> SSAValue:
-    match expression:
-        case AffineConstantExpr(value=value):
-            return index_constant(value, build)
-        case AffineDimExpr(position=position):
-            return variables[position]
-        case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
-            x, y = _expand(left, variables, build), _expand(right, variables, build)
-            if kind is AffineBinaryOpKind.Mod:
-                # That of affine is never negative: x - y * floor(x / y).
-                whole = build.value(arith.MuliOp(build.value(arith.FloorDivSIOp(x, y)), y))
-                return build.value(arith.SubiOp(x, whole))
-            return build.value(_OPERATORS[kind](x, y))
-        case _:
-            raise AssertionError(f"linalg's maps have no symbols: {expression}")
+    return expand_map(map_, variables, build) if is_array(operand) else []
 
 
 def _copy_body(
