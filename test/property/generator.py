@@ -51,8 +51,8 @@ UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "e
 POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
 COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic"})
-C_FEATURES = COMMON
-IR_FEATURES = COMMON | {"views"}
+C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views"}
+IR_FEATURES = COMMON | {"while", "do", "switch", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
 
 
