@@ -28,6 +28,7 @@ from interpreting import SIZE, Numbers, mismatches, parse
 from syntax import FLOAT, Parameter, Program
 from xdsl.dialects import func
 
+from tapeflow.backend import native
 from tapeflow.backend.native import INCLUDE, find_compiler
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c import import_c
@@ -38,6 +39,9 @@ HERE = Path(__file__).parent
 SIZES = ((0, 0), (1, 2), (3, 0), (2, 1), (4, 3), (5, 9))
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 FLAGS = ("-std=c99", "-O0", "-ffp-contract=off", "-fno-builtin")
+OPTIMIZED = 3
+"""Of sixteen batches the one whose gradients are compiled as those of users are, without sanitizers."""
+
 INTERPRETED = 5
 """Of every fourth batch, how many cases are interpreted too."""
 
@@ -162,7 +166,7 @@ def links(command: tuple[str, ...]) -> bool:
 def compiler_of(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The compiler of a batch: mostly the first, which is the fastest; the others in turn for every fourth."""
     first, *others = compilers()
-    return others[number // 4 % len(others)] if others and number % 4 == 3 else first
+    return others[number // 8 % len(others)] if others and number % 4 == 3 else first
 
 
 def build(cases: Sequence[Case], gradients: Mapping[str, Gradients], folder: Path, number: int) -> dict[str, str]:
@@ -177,10 +181,13 @@ def build(cases: Sequence[Case], gradients: Mapping[str, Gradients], folder: Pat
     command = [*compiler, *FLAGS, f"-I{HERE}", f"-I{INCLUDE}"]
     said = ""
     for name in sources:
-        strict = (*sanitizers, *WARNINGS) if name.removesuffix(".c") in stages else ("-w",)
-        answer = subprocess.run(
-            [*command, *strict, "-c", name], cwd=folder, capture_output=True, text=True, check=False
-        )
+        if name.removesuffix(".c") not in stages:
+            mode: Sequence[str] = ("-w",)
+        elif number % 16 == OPTIMIZED:
+            mode = (*native.FLAGS, *WARNINGS)
+        else:
+            mode = (*sanitizers, *WARNINGS)
+        answer = subprocess.run([*command, *mode, "-c", name], cwd=folder, capture_output=True, text=True, check=False)
         if answer.returncode and name in ("programs.c", "driver.c"):
             raise RuntimeError(f"{name} does not compile:\n{answer.stderr}")
         said += answer.stderr

@@ -51,8 +51,8 @@ UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "e
 POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
 COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic"})
-C_FEATURES = COMMON
-IR_FEATURES = COMMON | {"views"}
+C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views"}
+IR_FEATURES = COMMON | {"while", "do", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
 
 
@@ -105,6 +105,7 @@ class Generator:
     rng: random.Random = field(init=False)
     names: int = 0
     left: int = 0
+    favourite: str = ""
     functions: list[Function] = field(default_factory=list)
     features: frozenset[str] = frozenset()
 
@@ -121,6 +122,7 @@ class Generator:
         parameters = self._parameters()
         if "functions" in self.features:
             self.functions.append(self._function())
+        self.favourite = self.rng.choice([p.name for p in parameters if p.extents and p.type != "int"])
         self.left = self.rng.randint(self.size // 2, self.size)
         body, scope = self._body(scope_of(parameters), 2 + (self.rng.random() < 0.4))
         value = self._result(scope)
@@ -413,7 +415,9 @@ class Generator:
         arrays = [array for array in arrays if array.type != "int"]
         if not arrays:
             return None
-        array = self.rng.choice(arrays)
+        # Programs that keep to one array read and overwrite it at several subscripts, some of them equal.
+        favourites = [array for array in arrays if array.name == self.favourite] if self.rng.random() < 0.5 else []
+        array = self.rng.choice(favourites or arrays)
         subscripts = [self._subscript(scope, extent) for extent in array.extents]
         if any(subscript is None for subscript in subscripts):
             return None

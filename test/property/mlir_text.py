@@ -151,11 +151,11 @@ class Writer:
             case While():
                 self.do_loop(statement)
             case If(condition, then, otherwise):
-                self.regions(f"scf.if {self.condition(condition)}", ["", " else"], (then, otherwise))
+                self.regions(f"scf.if {self.condition(condition)}", "({})", ["", " else"], (then, otherwise))
             case Switch(selector, cases, default):
                 labels = [f"\n{'  ' * self.depth}case {k}" for k in range(len(cases))]
                 labels += [f"\n{'  ' * self.depth}default"]
-                self.regions(f"scf.index_switch {self.integer(selector)}", labels, (*cases, default))
+                self.regions(f"scf.index_switch {self.integer(selector)}", "{}", labels, (*cases, default))
             case _:
                 raise TypeError(statement)
 
@@ -226,11 +226,11 @@ class Writer:
         """Give `names` new values of the types they have."""
         self.values.update(zip(names, values, strict=True))
 
-    def regions(self, operation: str, labels: list[str], blocks: tuple[Block, ...]) -> None:
-        """An operation with regions without arguments, that all yield the same variables."""
+    def regions(self, operation: str, types: str, labels: list[str], blocks: tuple[Block, ...]) -> None:
+        """An operation whose regions have no arguments and yield the same variables; `types` frames their types."""
         names = self.carried(blocks)
         before = dict(self.values)
-        results = f" -> ({self.type_list(names)})" if names else ""
+        results = f" -> {types.format(self.type_list(names))}" if names else ""
         values = self.results(names, f"{operation}{results}{labels[0]} {{")
         for label, block in zip([None, *labels[1:]], blocks, strict=True):
             if label is not None:
