@@ -52,7 +52,7 @@ POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
 COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic"})
 C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views"}
-IR_FEATURES = COMMON | {"while", "do", "views"}
+IR_FEATURES = COMMON | {"while", "do", "switch", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
 
 
