@@ -158,7 +158,7 @@ def check(
             continue
         for _ in range(directions):
             # In the argument's type, so that forward mode is given the direction that the others see.
-            drawn = rng.standard_normal(np.shape(arguments[position])).astype(parameter.dtype)
+            drawn = np.asarray(rng.standard_normal(np.shape(arguments[position])), parameter.dtype)
             direction = drawn.astype(np.float64)
             terms = np.asarray(result.gradients[parameter.name], np.float64) * direction
             product = float(np.sum(terms))
@@ -175,6 +175,7 @@ class _Forward:
     """Forward mode at the same arguments, weighted with the same cotangents."""
 
     def __init__(self, gradient: Gradient, arguments: Sequence[Any], cotangents: Mapping[str, Any]):
+        self._arrays = {parameter.name for parameter in gradient.parameters if parameter.is_array}
         self._arguments, self._cotangents = arguments, cotangents
         self._limit = DOT_TOLERANCE[_shortest_type(gradient.kernel)]
         self._jvp: Jvp | None = None
@@ -187,7 +188,7 @@ class _Forward:
         """`check`, of the gradient with the `terms` of its dot product, with what forward mode gives in `direction`."""
         if self._jvp is None:
             return check
-        tangents = {check.wrt: direction if direction.ndim else float(direction)}
+        tangents = {check.wrt: direction if check.wrt in self._arrays else float(direction)}
         result = self._jvp(*_copies(self._arguments), tangents=tangents)
         outputs = [
             np.ravel(terms_of) for terms_of in self._terms(result.tangents | _unwritten(tangents, result.tangents))

@@ -247,7 +247,7 @@ def test_what_is_refused_writes_nothing(tapeflow, tmp_path, text, arguments, cod
 def test_a_scratchpad_too_small_for_any_region_is_refused(tapeflow, tmp_path):
     options = ["--layout", "aos", "--spad-bytes", 128, "--buffers", 2]
     fields = 20
-    values = "".join(f" double v{k} = sin(x[i] * s + {k}); s = s * v{k};" for k in range(fields))
+    values = "".join(f" double v{k} = sin(x[i] * s + {k}); s = exp(s * v{k} + cos(s));" for k in range(fields))
     kernel = f"double f(int n, double x[n]) {{ double s = 1; for (int i = 0; i < n; i++) {{{values} }} return s; }}\n"
     (tmp_path / "wide.c").write_text("#include <math.h>\n" + kernel)
     done = tapeflow("grad", "wide.c", "--wrt", "x", *options, code=1)

@@ -39,7 +39,7 @@ func.func @f_grad(%n: index, %c: i1) attributes {"tapeflow.gradient_of" = "f"} {
     scf.condition(%c) %x : index
   } do {
   ^bb0(%y : index):
-    "test.op"() {block = "f"} : () -> ()
+    "test.op"() {block = "while"} : () -> ()
     scf.yield %y : index
   }
   func.return

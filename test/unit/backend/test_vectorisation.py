@@ -1,4 +1,7 @@
-"""Natively a region is a plain array and a layer a plain loop: compilers vectorise both sweeps."""
+"""Natively a region is a plain array and a layer a plain loop: clang vectorises both sweeps, and gcc may not.
+
+gcc 12 makes wrong code of some descending loops, so the runtime keeps its loop vectoriser off.
+"""
 
 import pytest
 from c_build import COMPILERS, FLAGS, compiled, write
@@ -14,7 +17,7 @@ SAID = {"gcc": "loop vectorized", "clang": "vectorized loop"}
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("stage", STAGES)
-def test_sweeps_are_vectorised(tmp_path, stage: str, compiler: str):
+def test_sweeps_are_vectorised_where_that_is_safe(tmp_path, stage: str, compiler: str):
     printed = print_c(module("elementwise", stage))
     source = write(tmp_path, printed)
     words = compiled(tmp_path, compiler, [*FLAGS, *REMARKS[compiler], "-c", source.name, "-o", "out.o"])
@@ -24,7 +27,8 @@ def test_sweeps_are_vectorised(tmp_path, stage: str, compiler: str):
         for line in words.splitlines()
         if SAID[compiler] in line and line.startswith(source.name)
     ]
-    assert any("i < " in line for line in vectorised), "the forward sweep"
-    # gcc does not turn an array of structs round.
-    if compiler == "clang" or stage in ("tapes", "soa"):
+    if compiler == "gcc":
+        assert vectorised == []
+    else:
+        assert any("i < " in line for line in vectorised), "the forward sweep"
         assert any("i >" in line for line in vectorised), "the reverse sweep"
