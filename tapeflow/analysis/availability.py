@@ -34,6 +34,18 @@ def is_integer(value: SSAValue) -> bool:
     return isinstance(value.type, IntegerType | IndexType)
 
 
+INTEGER_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    arith.FloorDivSIOp,
+)
+"""Integer operations that trap on a zero divisor: they are not to be run where the source does not run them."""
+
+
 def is_integer_arithmetic(op: Operation) -> bool:
     """Whether `op` computes integers from integers, and nothing else."""
     return is_pure(op) and all(map(is_integer, op.operands)) and all(map(is_integer, op.results))

@@ -25,7 +25,7 @@ from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from tapeflow.analysis.availability import captured, iteration_bounds
+from tapeflow.analysis.availability import INTEGER_DIVISIONS, captured, iteration_bounds
 from tapeflow.analysis.block_runs import expected_runs
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.minimum_cut import Edge, minimum_cut
@@ -60,18 +60,7 @@ CHEAP_FUNCTIONS = (
 )
 """The functions of `math` that cost about as much as an addition."""
 
-_DIVISIONS = (
-    arith.DivfOp,
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-    arith.FloorDivSIOp,
-    math.SqrtOp,
-    math.RsqrtOp,
-)
+_DIVISIONS = (*INTEGER_DIVISIONS, arith.DivfOp, math.SqrtOp, math.RsqrtOp)
 
 
 def price_of_repeating(op: Operation) -> int:

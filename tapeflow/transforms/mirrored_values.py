@@ -13,28 +13,17 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tapeflow.analysis.availability import Available, Placed, is_integer_arithmetic
+from tapeflow.analysis.availability import INTEGER_DIVISIONS, Available, Placed, is_integer_arithmetic
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, enclosing
 from tapeflow.analysis.source_names import source_name
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.simplify import Constants
 
-_CAN_TRAP = (
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-    arith.FloorDivSIOp,
-)
-"""Integer operations that are not to be run where the source does not run them."""
-
 
 def can_be_hoisted(op: Operation) -> bool:
     """Whether `op` is integer arithmetic that may run more often than the source runs it."""
-    return is_integer_arithmetic(op) and not isinstance(op, _CAN_TRAP)
+    return is_integer_arithmetic(op) and not isinstance(op, INTEGER_DIVISIONS)
 
 
 def outermost_home(op: Operation, block: Block) -> Block:

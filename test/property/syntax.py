@@ -67,7 +67,7 @@ class Binary(Expr):
     right: Expr
 
     @property
-    def type(self) -> str:  # type: ignore[override]
+    def type(self) -> str:
         return DOUBLE if DOUBLE in (self.left.type, self.right.type) else FLOAT
 
 
@@ -79,7 +79,7 @@ class Call(Expr):
     arguments: tuple[Expr, ...]
 
     @property
-    def type(self) -> str:  # type: ignore[override]
+    def type(self) -> str:
         return DOUBLE if any(argument.type == DOUBLE for argument in self.arguments) else FLOAT
 
 
@@ -103,7 +103,7 @@ class Choice(Expr):
     otherwise: Expr
 
     @property
-    def type(self) -> str:  # type: ignore[override]
+    def type(self) -> str:
         return DOUBLE if DOUBLE in (self.then.type, self.otherwise.type) else FLOAT
 
 

@@ -176,7 +176,7 @@ def test_a_browser_shows_the_page_and_asks_nobody(tmp_path: Path):
     assert seen["captions"] == 7
     assert seen["cycles"] == [report.cycles for report in reports()]
     assert all(f"{report.cycles:,} cycles; {report.bottleneck}." in str(seen["summary"]) for report in reports())
-    assert seen["rows"][0] == 1 + len(reports()[0].rows())  # type: ignore[index]
+    assert seen["rows"][0] == 1 + len(reports()[0].rows())
     assert seen["loaded"] == [] and seen["errors"] == [] and not seen["wide"]
     assert "CONSOLE" not in console
 
