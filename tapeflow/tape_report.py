@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.dialects import func, scf
+from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.analysis.trip_counts import Count, TripCounts
@@ -50,6 +50,7 @@ class RegionReport:
         exact: whether `records` is the number, not only a bound from above.
         bytes: what the last call's records took; None before a call.
         tile_records: records in a tile that travels between scratchpad and DRAM; None for a region in cache.
+        loop: the loop whose iterations record into it, `file:line:column`; None outside of loops or where unknown.
     """
 
     name: str
@@ -59,6 +60,14 @@ class RegionReport:
     exact: bool
     bytes: int | None
     tile_records: int | None
+    loop: str | None
+
+    @property
+    def count(self) -> str:
+        """How many records, in words: the formula, a bound from above, or whose iterations they are."""
+        if self.records is None:
+            return f"iterations of {self.loop}" if self.loop else "as needed"
+        return self.records if self.exact else f"at most {self.records}"
 
 
 @dataclass(frozen=True)
@@ -95,12 +104,11 @@ class TapeReport:
         last = ("bytes of the last call",) if called else ()
         yield "region", "field", "type", "computed at", "bytes a record", "records", *last
         for region in self.regions:
-            records = "as needed" if region.records is None else ("" if region.exact else "at most ") + region.records
             tile = "" if region.tile_records is None else f", tiles of {region.tile_records}"
             for position, field in enumerate(region.fields):
                 head = position == 0
                 size = (f"{region.bytes:,}" if head else "",) if called else ()
-                count = records + tile if head else ""
+                count = region.count + tile if head else ""
                 width = str(region.record_bytes) if head else ""
                 yield region.name if head else "", field.name, field.type, field.source or "-", width, count, *size
         if called:
@@ -166,7 +174,15 @@ def _region(
         exact=_is_exact(count),
         bytes=None if uses is None else _bytes_used(name, names, uses),
         tile_records=tiles.get(name),
+        loop=_loop_around(writer),
     )
+
+
+def _loop_around(writer: Operation) -> str | None:
+    around = writer.parent_op()
+    while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
+        around = around.parent_op()
+    return None if around is None else source_position(around.location)
 
 
 def _is_exact(count: Count | None) -> bool:
