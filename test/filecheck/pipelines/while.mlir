@@ -71,7 +71,7 @@ ad.vjp @halve_grad of @halve (const, active) -> (active)
 // C:            if (!tf_reserve(tf, TF_BYTES(halve_i, trips)))
 // C:            TF_OPEN_GROW(tape_while, halve_while, 2, 56);
 // C:            while (y > 1.0) {
-// C-NEXT:           TF_STEP();
+// C-NEXT:           TF_STEP_SUM();
 // C-NEXT:           TF_WRITE_GROW(tape_while, (halve_while){y});
 // C-NEXT:           if (TF_FULL(tape_while)) TF_PUSH(tape_while);
 // C-NEXT:           y = 0.5 * (y * y);
