@@ -8,6 +8,7 @@ machine.with_(cache={"mshrs": 16}, name="stream-1k, 16 MSHRs")
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -205,9 +206,24 @@ class Dram(_Part):
         return int(self.number("burst_bytes"))
 
     @property
+    def clock_ps(self) -> int:
+        """A DRAM clock, in whole ps, as the model counts it."""
+        return round(self.number("tck_ns") * 1000)
+
+    @property
+    def burst_ps(self) -> int:
+        """Time of one burst on the data bus, in ps."""
+        return int(self.number("burst_ck")) * self.clock_ps
+
+    @property
+    def fixed_latency_clocks(self) -> int:
+        """With `fixed`: clocks from a column command to its data."""
+        return math.ceil(self.fixed_latency_ns * 1000 / self.clock_ps)
+
+    @property
     def peak_bytes_per_ns(self) -> float:
         """Bandwidth of the data bus, in bytes a nanosecond."""
-        return self.burst_bytes / (self.number("burst_ck") * self.number("tck_ns"))
+        return self.burst_bytes / self.burst_ps * 1000
 
 
 class FunctionalUnits(_Part):
@@ -390,6 +406,11 @@ class Hardware(_Part):
             cell_type=energy.cell_type,
             temperature_k=energy.temperature_k,
         )
+
+    @property
+    def cycle_ps(self) -> int:
+        """A cycle, in whole ps, as the model counts it."""
+        return round(1000 / self.clock_ghz)
 
     @property
     def sram_bytes(self) -> int:

@@ -99,6 +99,7 @@ static TF_COLD void tf_m_stream_open(tf_tape *tf, tf_stream *stream, tf_buffer *
     stream->low = stream->top = stream->bytes;
     stream->high = stream->low + tile_bytes;
     buffers[0].holds = true;
+    m->count.spad_copies += copies;
     for (uint32_t k = 1; k < copies; k++) buffers[k].since = TF_NEVER;
     buffers[0].since = m->tau + m->stalled;
     tf_m_timeline_open(m, &stream->track, m->tau + m->stalled);

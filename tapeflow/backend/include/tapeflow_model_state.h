@@ -47,12 +47,12 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
 
 /* Every counter, in the order in which Python reads them. Unit in the comment; "bursts" are TF_DRAM_BURST_BYTES. */
 #define TF_COUNTERS(X)                                                                                                 \
-    X(cycles)                   /* from the first operation to the last dirty line written back */                     \
+    X(cycles)                   /* from the first operation to the last line fetched or written back */                \
     X(stall_fill)               /* cycles waited for a line to arrive */                                               \
     X(stall_mshr)               /* cycles waited for a miss register */                                                \
     X(stall_dma)                /* cycles waited for a tile to drain or to arrive */                                   \
     X(stall_start)              /* cycles taken to write a descriptor */                                               \
-    X(stall_flush)              /* cycles after the last operation until the last write is in DRAM */                  \
+    X(stall_flush)              /* cycles after the last operation until the last line has come or gone */                 \
     X(array_reads)              /* accesses of arrays by the datapath: loads */                                        \
     X(array_writes)             /* ... stores */                                                                       \
     X(tape_reads)               /* accesses of tapes in the cache: words of the cache's port */                        \
@@ -92,7 +92,8 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
     X(tiles_pushed)             /* tiles that left the chip */                                                         \
     X(tiles_fetched)            /* tiles that came back */                                                             \
     X(tiles_resident)           /* tiles read where they were written: the turn-around */                              \
-    X(spad_bytes_used)          /* bytes of the scratchpad given to buffers, at most */
+    X(spad_bytes_used)          /* bytes of the scratchpad given to buffers, at most */                                \
+    X(spad_copies)              /* copies of buffers in it: tiles that may be on their way at a time */
 
 typedef struct {
 #define TF_COUNTER_FIELD(name) uint64_t name;

@@ -115,8 +115,15 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     if (!tf_reserve(tf, records * bytes + 64)) return;
     if (grow) tf_m_region_open_growing(&region, bytes);
     else tf_m_region_open(tf, &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
-    for (size_t k = 0; k < records; k++) tf_m_record(tf, &region, record, bytes, 0, 1);
-    for (size_t k = 0; k < records; k++) tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    const uint32_t ii = (uint32_t)((bytes + TF_CACHE_PORT_BYTES - 1) / TF_CACHE_PORT_BYTES); /* with one port */
+    for (size_t k = 0; k < records; k++) {
+        tf_m_step(tf_m(tf), 1, ii, ii);
+        tf_m_record(tf, &region, record, bytes, 0, 1);
+    }
+    for (size_t k = 0; k < records; k++) {
+        tf_m_step(tf_m(tf), 2, ii, ii);
+        tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    }
     tf_m_close(tf, &region);
 }
 
