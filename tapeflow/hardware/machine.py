@@ -49,6 +49,8 @@ def machine_constants(hardware: Hardware) -> dict[str, int]:
         "TF_PREFETCH_LINES": cache.prefetch_lines if cache else 0,
         "TF_MSHRS": cache.mshrs if cache else hardware.uncached_requests,
         "TF_SPAD_BYTES": pad.size_bytes if pad else 0,
+        "TF_SPAD_PORTS": pad.ports if pad else 1,
+        "TF_SPAD_BANKS": pad.banks if pad else 1,
         "TF_SPAD_PORT_BYTES": pad.port_bytes if pad else 8,
         "TF_DMA_OUTSTANDING": dma.outstanding,
         "TF_DMA_START_CYCLES": dma.start_cycles,

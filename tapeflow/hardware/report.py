@@ -27,6 +27,7 @@ STALLS = {
     "stall_mshr": "waiting for a miss register",
     "stall_dma": "waiting for a tile",
     "stall_start": "writing DMA descriptors",
+    "stall_bank": "waiting for a scratchpad bank",
     "stall_flush": "writing back at the end",
 }
 """Counter -> what the datapath was doing."""

@@ -16,7 +16,7 @@ from tapeflow.hardware import Comparison, Counters, EnergyBreakdown, Hardware, R
 from tapeflow.hardware.energy import energy, energy_spread
 from tapeflow.hardware.report import STALLS
 
-NAMES = """cycles stall_fill stall_mshr stall_dma stall_start stall_flush array_reads array_writes tape_reads
+NAMES = """cycles stall_fill stall_mshr stall_dma stall_start stall_bank stall_flush array_reads array_writes tape_reads
 tape_writes array_read_misses array_write_misses tape_read_misses tape_write_misses mshr_merges array_writebacks
 tape_writebacks cache_fills second_hits second_misses second_writes second_writebacks streamed_lines
 prefetches prefetches_used spad_reads spad_writes spad_dma_reads spad_dma_writes dma_descriptors dma_waits
