@@ -171,11 +171,17 @@ typedef struct tf_block {
     struct tf_block *next;
 } tf_block;
 
+/* Slots of a resource that can never be had any more. */
+typedef struct {
+    uint64_t from, until; /* `until` is the first slot after it */
+} tf_stretch;
+
 #define TF_CALENDAR_WORDS 64 /* of 64 slots each */
 
 typedef struct {
     uint64_t first;                    /* slot number of bit 0 of the window, a multiple of 64 */
     uint64_t taken[TF_CALENDAR_WORDS]; /* a bit a slot, a ring of words */
+    tf_stretch busy;                   /* where no run of free slots begins */
 } tf_calendar;
 
 typedef struct {
@@ -304,7 +310,7 @@ struct tf_model {
     tf_combined combined[TF_STREAMING_BUFFERS]; /* in order of use, the last used first */
     uint32_t combining;                         /* how many there are */
 #endif
-    uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again */
+    uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again, in rising order */
 #if TF_CACHE_BLOCKING
     uint64_t blocked; /* cycle at which the cache is done with its last miss */
 #endif
@@ -315,6 +321,7 @@ struct tf_model {
     tf_calendar activates[TF_DRAM_RANKS];
     tf_bank banks[TF_DRAM_RANKS * TF_DRAM_GROUPS * TF_DRAM_BANKS];
     tf_window columns[TF_DRAM_RANKS * TF_DRAM_GROUPS][TF_COLUMN_WINDOWS];
+    tf_stretch columns_busy[TF_DRAM_RANKS * TF_DRAM_GROUPS]; /* slots of the bus that the group cannot have */
     uint64_t refresh_due[TF_DRAM_RANKS];
     uint64_t write_queue[TF_DRAM_WRITE_QUEUE];
     uint64_t write_done[2][TF_DRAM_WRITE_QUEUE]; /* end of the last writes: one half collects while the other drains */
