@@ -9,6 +9,7 @@ const char *drive_error(tf_tape *tf);
 void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, uint32_t slack);
 void drive_chase(tf_tape *tf, size_t n, const uint64_t *address);
 void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow);
+void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes);
 uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
@@ -143,6 +144,22 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     for (size_t k = 0; k < records; k++) {
         tf_m_step(tf_m(tf), 2, ii, ii);
         tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    }
+    tf_m_close(tf, &region);
+}
+
+/* A tape in the cache: a record is pushed or popped each cycle. */
+void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes)
+{
+    static const unsigned char record[256];
+    unsigned char back[256];
+    tf_region region;
+    if (!tf_reserve(tf, n * bytes + 64)) return;
+    tf_m_region_open(tf, &region, bytes, (ptrdiff_t)n, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)n)));
+    for (size_t k = 0; k < n; k++) {
+        tf_m_step(tf_m(tf), 1, 1, 1);
+        if (push[k]) tf_m_record(tf, &region, record, bytes, 0, 1);
+        else tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
     }
     tf_m_close(tf, &region);
 }

@@ -95,6 +95,11 @@ class Machine:
     def lifo(self, records: int, size: int, *, grow: bool = False):
         self.library.drive_lifo(self.tape, ctypes.c_size_t(records), ctypes.c_size_t(size), int(grow))
 
+    def records(self, pushes: Sequence[bool], size: int):
+        """Records of `size` bytes pushed and popped in this order, until none is left."""
+        push = np.asarray(pushes, dtype=np.uint8)
+        self.library.drive_tape(self.tape, ctypes.c_size_t(len(push)), _pointer(push), ctypes.c_size_t(size))
+
     def dram(self, addresses: np.ndarray, writes: np.ndarray, in_flight: int) -> int:
         a, w = addresses.astype(np.uint64), writes.astype(np.uint8)
         return self.library.drive_dram(
