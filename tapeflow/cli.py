@@ -300,7 +300,7 @@ def simulate(
         files |= report_files(reports, report)
     write_together(files)
     if as_json:
-        print_json({_distinct(done, reports): done.as_dict() for done in reports})
+        print_json(Comparison(tuple(reports)).as_dict())
     else:
         Console().print(Comparison(tuple(reports)) if len(reports) > 1 else reports[0])
 
@@ -326,12 +326,6 @@ def _check_what_is_simulated(
         raise typer.BadParameter("--source: give a C header or source that declares the entry")
     if kernel is None and timeline is not None:
         raise typer.BadParameter("--timeline: an object has no schedule to show; leave it out")
-
-
-def _distinct(report: Report, reports: list[Report]) -> str:
-    """The machine's name, and before it what ran where several reports are of one machine."""
-    name = report.hardware.name
-    return name if sum(name == other.hardware.name for other in reports) == 1 else f"{report.label} on {name}"
 
 
 def _simulate_kernel(

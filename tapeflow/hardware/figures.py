@@ -25,6 +25,7 @@ STALL_COLORS = {
     "stall_mshr": "#edae49",
     "stall_dma": "#8d5a97",
     "stall_start": "#b0a160",
+    "stall_bank": "#937860",
     "stall_flush": "#6c757d",
 }
 COMPUTE_COLOR = "#30638e"

@@ -169,6 +169,8 @@ class TestSimulate:
         value = json.loads(tapeflow("simulate", LOGSUM, *options, "--json").stdout)
         assert set(value) == {"stream-1k", "cache-32k"}
         assert all(report["cycles"] > 0 for report in value.values())
+        assert value["cache-32k"]["unequal"] == ["SRAM bytes: 32768 against 2048"]
+        assert "unequal" not in value["stream-1k"]
 
     def test_a_run_of_no_cycles_is_shown(self, tapeflow):
         done = tapeflow("simulate", LOGSUM, "--wrt", "x", "--arg", "n=0", "--hardware", "stream-1k")

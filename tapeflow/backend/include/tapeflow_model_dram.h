@@ -96,6 +96,8 @@ static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, 
 /* The data bus for one burst of bank group `group`, at clock `slot` or later. */
 static inline uint64_t tf_m_take_bus(struct tf_model *m, uint32_t group, uint64_t slot)
 {
+    slot = tf_m_stretch_skip(&m->columns_busy[group], slot);
+    const uint64_t asked = slot;
     for (;;) {
         slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
         const uint64_t window = slot / TF_COLUMN_WINDOW;
@@ -107,6 +109,7 @@ static inline uint64_t tf_m_take_bus(struct tf_model *m, uint32_t group, uint64_
         if (columns->window == window && columns->used < 8) {
             columns->used++;
             tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
+            tf_m_stretch_add(&m->columns_busy[group], asked, slot + TF_DRAM_BURST_CK);
             return slot;
         }
         slot = (window + 1) * TF_COLUMN_WINDOW;
@@ -140,20 +143,39 @@ static inline uint64_t tf_m_dram_write(struct tf_model *m, uint64_t t, uint64_t 
     return slot + TF_DRAM_BURST_CK;
 }
 
+#define TF_ROW_BUCKETS 64u
+
+/* For each queued write the next one to the same row; itself if there is none. */
+static inline void tf_m_link_rows(const struct tf_model *m, uint32_t *next)
+{
+    uint32_t latest[TF_ROW_BUCKETS];           /* write to a row of this bucket, plus 1; 0 for none */
+    uint32_t before[TF_DRAM_WRITE_QUEUE];      /* the write before it in its bucket, likewise */
+    memset(latest, 0, sizeof latest);
+    for (uint32_t k = 0; k < m->writes; k++) {
+        const uint64_t row = m->write_queue[k] / TF_DRAM_ROW_BYTES;
+        uint32_t *bucket = &latest[row % TF_ROW_BUCKETS];
+        uint32_t same = *bucket;
+        while (same != 0 && m->write_queue[same - 1] / TF_DRAM_ROW_BYTES != row) same = before[same - 1];
+        if (same != 0) next[same - 1] = k;
+        next[k] = k;
+        before[k] = *bucket;
+        *bucket = k + 1;
+    }
+}
+
 /* Send out all queued writes, those of one row together, from clock `t` on. */
 static TF_SLOW void tf_m_drain_writes(struct tf_model *m, uint64_t t)
 {
     if (!m->writing) { /* the bus turns; nothing fits any more into the run of writes before */
-        tf_m_calendar_mark(&m->bus, m->writes_from, m->writes_until - m->writes_from);
+        tf_m_calendar_mark_far(&m->bus, m->writes_from, m->writes_until - m->writes_from);
         m->writes_from = tf_m_later(tf_m_later(t, m->bus_end) + TF_DRAM_RTW, m->writes_until);
         m->writing = true;
     }
     const uint64_t from = tf_m_later(m->writes_from, t);
+    uint32_t next[TF_DRAM_WRITE_QUEUE];
+    tf_m_link_rows(m, next);
     for (uint32_t k = 0; k < m->writes; k++) {
-        if (m->write_queue[k] == TF_NO_WRITE) continue;
-        const uint64_t row = m->write_queue[k] / TF_DRAM_ROW_BYTES;
-        for (uint32_t j = k; j < m->writes; j++) {
-            if (m->write_queue[j] == TF_NO_WRITE || m->write_queue[j] / TF_DRAM_ROW_BYTES != row) continue;
+        for (uint32_t j = k; m->write_queue[j] != TF_NO_WRITE; j = next[j]) {
             m->write_done[m->write_half][j] = tf_m_dram_write(m, t, from, m->write_queue[j]);
             m->writes_until = tf_m_later(m->writes_until, m->write_done[m->write_half][j]);
             m->write_queue[j] = TF_NO_WRITE;

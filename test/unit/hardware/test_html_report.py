@@ -114,7 +114,7 @@ def test_operations_and_ceilings_of_the_roofline():
         nanoseconds = report.seconds * 1e9
         assert report.operations / nanoseconds <= units
         assert report.dram_bytes / nanoseconds <= min(bandwidth, shortest)
-        assert scattered < shortest == pytest.approx(16 * 64 / 17.5, rel=0.01)
+        assert scattered < shortest == pytest.approx(16 * 64 / (0.833 * (2 + 17 + 4)), rel=0.01)
 
 
 # What the page looks like from inside, once it has loaded.

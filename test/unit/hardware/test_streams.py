@@ -62,6 +62,17 @@ class StackOfTiles:
         self.fetched_copies.add(tile % self.copies)
 
 
+def pushes_of(runs: list[int]) -> list[bool]:
+    """Runs of pushes, and of pops (negative) as far as there is something; at the end all is popped."""
+    pushes: list[bool] = []
+    held = 0
+    for run in runs:
+        length = run if run > 0 else min(-run, held)
+        pushes += [run > 0] * length
+        held += length if run > 0 else -length
+    return pushes + [False] * held
+
+
 @pytest.mark.parametrize("blocking", [False, True])
 @settings(deadline=None, max_examples=150)
 @given(
@@ -73,13 +84,7 @@ class StackOfTiles:
 def test_any_order_of_pushes_and_pops_equals_a_stack(
     blocking: bool, copies: int, records: int, runs: list[int], grow: bool
 ):
-    pushes: list[bool] = []
-    held = 0
-    for run in runs:
-        length = run if run > 0 else min(-run, held)
-        pushes += [run > 0] * length
-        held += length if run > 0 else -length
-    pushes += [False] * held
+    pushes = pushes_of(runs)
     reference = StackOfTiles(copies, records)
     expected = []
     for position, push in enumerate(pushes):
