@@ -68,7 +68,7 @@ def energy(hardware: Hardware, counters: Counters, mix: OperationMix) -> EnergyB
     Raises:
         TapeflowError: a table lacks a row that the call needs, or a block that ran has no operation mix.
     """
-    nanoseconds = counters["cycles"] / hardware.clock_ghz
+    nanoseconds = counters["cycles"] * hardware.cycle_ps / 1000
     parts = {
         "scratchpad": _scratchpad(hardware, counters),
         "cache": _cache(hardware, counters),

@@ -31,6 +31,7 @@ STALL_COLORS = {
     "stall_mshr": ORANGE,
     "stall_dma": PURPLE,
     "stall_start": YELLOW,
+    "stall_bank": "#332288",
     "stall_flush": GREY,
 }
 COMPUTE_COLOR = BLUE

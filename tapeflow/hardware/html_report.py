@@ -105,9 +105,10 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
 
 def _timeline_caption(timeline: Timeline, cycles: int) -> str:
     begin, end = interesting_window(timeline)
-    shown = "The whole run" if (begin, end) == (0, cycles) else f"Cycles {begin:,} to {end:,} of {cycles:,}"
-    sampled = "" if timeline.complete else f"; one window of {WINDOW_CYCLES:,} cycles in {timeline.stride} was recorded"
-    return f"{shown}{sampled}."
+    what = "Blocks and stalls of the datapath, and what each stream does"
+    shown = "in the whole run" if (begin, end) == (0, cycles) else f"from cycle {begin:,} to {end:,} of {cycles:,}"
+    sampled = "" if timeline.complete else f" One window of {WINDOW_CYCLES:,} cycles in {timeline.stride} was recorded."
+    return f"{what}, {shown}.{sampled}"
 
 
 def _capacities(reports: Sequence[Report]) -> dict[str, int]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.table import Table
 
+from tapeflow.hardware.bounds import Bound, limiting, lower_bounds, shortest_latency_ps
 from tapeflow.hardware.config import Hardware
 from tapeflow.hardware.counters import Counters
 from tapeflow.hardware.energy import (
     EnergyBreakdown,
     EnergySpread,
     OperationMix,
-    dram_bursts,
     energy,
     energy_spread,
 )
@@ -27,6 +27,7 @@ STALLS = {
     "stall_mshr": "waiting for a miss register",
     "stall_dma": "waiting for a tile",
     "stall_start": "writing DMA descriptors",
+    "stall_bank": "waiting for a scratchpad bank",
     "stall_flush": "writing back at the end",
 }
 """Counter -> what the datapath was doing."""
@@ -40,17 +41,6 @@ TRAFFIC = {
     "tiles written": "dram_dma_writes",
 }
 """Cause of DRAM traffic -> its counter, in bursts."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A time that no run with these counters can beat on this machine."""
-
-    what: str
-    """The resource."""
-
-    cycles: int
-    """The bound, in cycles."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +91,13 @@ class Report:
 
     @property
     def cycles(self) -> int:
-        """From the first operation until the last dirty line is in DRAM."""
+        """From the first operation until the last line fetched is there and the last dirty one in DRAM."""
         return self.counters["cycles"]
 
     @property
     def seconds(self) -> float:
         """The same in seconds."""
-        return self.cycles / (self.hardware.clock_ghz * 1e9)
+        return self.cycles * self.hardware.cycle_ps * 1e-12
 
     @cached_property
     def energy(self) -> EnergyBreakdown:
@@ -147,27 +137,12 @@ class Report:
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         """Lower bounds on the time, greatest first."""
-        hardware, counters, dram = self.hardware, self.counters, self.hardware.dram
-        per_ns = hardware.clock_ghz
-        burst_ns = dram.burst_bytes / dram.peak_bytes_per_ns
-        shortest_ns = self._shortest_ns
-        demand = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
-        mshrs = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
-        bounds = {
-            "issue of accesses" if self.accesses_only else "compute": float(self.compute),
-            "DRAM bandwidth": (dram_bursts(counters, "reads") + dram_bursts(counters, "writes")) * burst_ns * per_ns,
-            f"{mshrs} miss registers": demand * shortest_ns * per_ns / mshrs,
-        }
-        if hardware.cache:
-            accesses = sum(counters[f"{of}_{what}"] for of in ("array", "tape") for what in ("reads", "writes"))
-            bounds[f"{hardware.cache.ports} cache ports"] = accesses / hardware.cache.ports
-        if hardware.scratchpad:
-            pad, requests = hardware.scratchpad, hardware.dma.outstanding
-            bounds[f"{pad.ports} scratchpad ports"] = (counters["spad_reads"] + counters["spad_writes"]) / pad.ports
-            bounds["DMA port"] = float(counters["spad_dma_reads"] + counters["spad_dma_writes"])
-            bounds[f"{requests} DMA requests"] = counters["dram_dma_reads"] * shortest_ns * per_ns / requests
-        whole = [Bound(what, int(cycles)) for what, cycles in bounds.items()]
-        return tuple(sorted(whole, key=lambda bound: bound.cycles, reverse=True))
+        return lower_bounds(self.hardware, self.counters, self.compute, self._computing)
+
+    @property
+    def _computing(self) -> str:
+        """What the cycles without stalls are spent on."""
+        return "issue of accesses" if self.accesses_only else "compute"
 
     @cached_property
     def operations(self) -> int:
@@ -198,22 +173,14 @@ class Report:
         opening_ns = (dram.number("trp") + dram.number("trcd")) * dram.number("tck_ns")
         rows = {"open rows": 0.0} | ({"rows to open": opening_ns} if dram.timing == "banked" else {})
         for what, more_ns in rows.items():
-            latency_ns = self._shortest_ns + more_ns
+            latency_ns = shortest_latency_ps(hardware) / 1000 + more_ns
             ceilings[f"{parts} at {latency_ns:.3g} ns, {what}"] = requests * dram.burst_bytes / latency_ns
         return ceilings
 
     @property
-    def _shortest_ns(self) -> float:
-        """From a request to DRAM to its last data, when nothing is in its way."""
-        dram = self.hardware.dram
-        if dram.timing == "fixed":
-            return dram.fixed_latency_ns + dram.burst_bytes / dram.peak_bytes_per_ns
-        return (dram.number("cl") + dram.number("burst_ck")) * dram.number("tck_ns")
-
-    @property
     def bottleneck(self) -> str:
-        """One line: the resource with the greatest lower bound, the bound, and the greatest stall beside it."""
-        bound = self.bounds[0]
+        """One line: the resource that bounds the run, its lower bound, and the greatest stall beside it."""
+        bound = limiting(self.bounds, self._computing)
         ratio = self.cycles / bound.cycles if bound.cycles else 1.0
         line = f"bound by {bound.what}: at least {bound.cycles:,} cycles, took {ratio:.2f} times that"
         what, cycles = max(self.stalls.items(), key=lambda item: item[1])

@@ -78,7 +78,8 @@ static TF_COLD bool tf_m_reset(tf_tape *tf)
     return true;
 }
 
-/* The end of a call: dirty lines go to DRAM, and the clock stops when the last write is there. */
+/* The end of a call: dirty lines go to DRAM, and the clock stops when the last write is there, and the last line that
+ * was fetched, though nobody may have waited for it. */
 static TF_COLD void tf_m_finish(tf_tape *tf)
 {
     struct tf_model *m = tf_m(tf);
@@ -86,7 +87,8 @@ static TF_COLD void tf_m_finish(tf_tape *tf)
     if (m->tape_bytes > m->count.tape_bytes_peak) m->count.tape_bytes_peak = m->tape_bytes;
     tf_m_cache_flush(m, now);
     tf_m_dram_finish(m, now);
-    m->count.cycles = m->last_write > now ? m->last_write : now;
+    m->count.cycles = tf_m_later(m->last_write, now);
+    for (uint32_t k = 0; k < TF_MSHRS; k++) m->count.cycles = tf_m_later(m->count.cycles, m->mshr[k]);
     m->count.stall_flush += m->count.cycles - now;
     tf_m_timeline_stall(m, TF_WAIT_FLUSH, now, m->count.cycles - now);
     if (tf->error == NULL && m->count.tape_bytes_pushed != m->count.tape_bytes_popped + m->tape_bytes)

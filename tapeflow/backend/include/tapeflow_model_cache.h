@@ -4,6 +4,9 @@
  * until its line arrives; another access to a line on its way merges with it. When all registers are taken the datapath
  * stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
  *
+ * With TF_CACHE_BLOCKING the cache does nothing beside a miss: the next access of any kind waits until it is over, a
+ * load for the store before it too.
+ *
  * With TF_PREFETCH_LINES a stride prefetcher watches, for each access in the source, the lines that miss or that it
  * fetched itself: when two steps in a row are alike, of either sign, it fetches so many lines further along, where a
  * miss register is free.
@@ -167,8 +170,7 @@ static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
     }
 #endif
 #if TF_CACHE_BLOCKING
-    slack = 0; /* nothing goes on beside a miss */
-    write = false;
+    m->blocked = tf_m_later(m->blocked, ready);
 #endif
     if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
 }
@@ -177,6 +179,9 @@ static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
 TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack, uint32_t site)
 {
     tf_m_reuse(m, address / TF_LINE_BYTES, tf_m_owner(address));
+#if TF_CACHE_BLOCKING
+    if (m->blocked > m->tau + m->stalled) tf_m_wait(m, m->tau + offset, m->blocked, TF_WAIT_FILL);
+#endif
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);
@@ -210,7 +215,7 @@ TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t off
 {
     m->count.array_reads++;
     m->count.array_writes++;
-#if TF_CACHE_LEVELS > 0 && !TF_REUSE
+#if TF_CACHE_LEVELS > 0 && !TF_REUSE && !TF_CACHE_BLOCKING
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);
     if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {

@@ -14,6 +14,7 @@ void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, u
                  int blocking, int grow);
 void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
 ptrdiff_t drive_reach(ptrdiff_t j, ptrdiff_t end, ptrdiff_t step, uint64_t records, int down);
+void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset, const uint32_t *bytes, const int8_t *turn);
 size_t drive_poison(tf_tape *tf, size_t records);
 void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream);
 
@@ -69,6 +70,25 @@ void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream)
     }
 }
 
+/* Records into three buffers that never travel: in each step, a cycle after the one before, `each` accesses that begin
+ * `offset` cycles into it; `turn` is the buffer to write, counted from 1, or with a minus to read back. */
+void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset, const uint32_t *bytes, const int8_t *turn)
+{
+    static const unsigned char record[64];
+    unsigned char back[64];
+    tf_stream streams[3];
+    tf_buffer buffers[3];
+    for (int k = 0; k < 3; k++) tf_m_stream_open_growing(tf, &streams[k], &buffers[k], 1, 8, 42);
+    for (size_t k = 0; k < steps; k++) {
+        tf_m_step(tf_m(tf), 1, 1, 1);
+        for (size_t j = k * each; j < (k + 1) * each; j++) {
+            tf_stream *stream = &streams[(turn[j] > 0 ? turn[j] : -turn[j]) - 1];
+            if (turn[j] > 0) tf_m_write(tf, stream, record, bytes[j], offset[j]);
+            else tf_m_read(tf, stream, back, bytes[j], offset[j]);
+        }
+    }
+}
+
 tf_tape *drive_new(void)
 {
     tf_tape *tf = tf_new();
@@ -115,8 +135,15 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     if (!tf_reserve(tf, records * bytes + 64)) return;
     if (grow) tf_m_region_open_growing(&region, bytes);
     else tf_m_region_open(tf, &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
-    for (size_t k = 0; k < records; k++) tf_m_record(tf, &region, record, bytes, 0, 1);
-    for (size_t k = 0; k < records; k++) tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    const uint32_t ii = (uint32_t)((bytes + TF_CACHE_PORT_BYTES - 1) / TF_CACHE_PORT_BYTES); /* with one port */
+    for (size_t k = 0; k < records; k++) {
+        tf_m_step(tf_m(tf), 1, ii, ii);
+        tf_m_record(tf, &region, record, bytes, 0, 1);
+    }
+    for (size_t k = 0; k < records; k++) {
+        tf_m_step(tf_m(tf), 2, ii, ii);
+        tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    }
     tf_m_close(tf, &region);
 }
 

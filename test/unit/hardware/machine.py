@@ -118,6 +118,21 @@ class Machine:
         )
         return [int(value) for value in popped[: len(push) - int(push.sum())]]
 
+    def banks(self, steps: Sequence[Sequence[tuple[int, int, int]]]):
+        """In each step, a cycle apart, accesses of records: cycles into it, bytes, buffer (with a minus to read)."""
+        each = len(steps[0])
+        flat = [access for step in steps for access in step]
+        offsets, sizes = (np.asarray([access[k] for access in flat], dtype=np.uint32) for k in (0, 1))
+        turns = np.asarray([access[2] for access in flat], dtype=np.int8)
+        self.library.drive_banks(
+            self.tape,
+            ctypes.c_size_t(len(steps)),
+            ctypes.c_size_t(each),
+            _pointer(offsets),
+            _pointer(sizes),
+            _pointer(turns),
+        )
+
     def reach(self, j: int, end: int, step: int, records: int, *, down: bool) -> int:
         return self.library.drive_reach(j, end, step, records, int(down))
 

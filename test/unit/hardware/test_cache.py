@@ -208,14 +208,26 @@ def test_without_a_cache_every_access_is_a_burst():
     assert (counted["dram_cache_array_reads"], counted["dram_cache_array_writes"]) == (3, 1)
 
 
-def test_blocking_cache_waits_for_stores_too():
-    addresses = [64 * k for k in range(100)]
-    times = []
-    for blocking in (False, True):
-        with Machine(machine(2048, 2, cache={"blocking": blocking}, dram=FIXED)) as model:
-            model.accesses(addresses, [1] * 100, slack=1000)
-            times.append(model.counters()["stall_fill"])
-    assert times[0] == 0 < times[1]
+def stalls(addresses: list[int], writes: list[int], *, blocking: bool, mshrs: int = 4) -> int:
+    """Cycles waited for lines and miss registers; values are used late."""
+    with Machine(machine(2048, 2, cache={"blocking": blocking, "mshrs": mshrs}, dram=FIXED), "-O0") as model:
+        model.accesses(addresses, writes, slack=1000)
+        counted = model.counters()
+    return counted["stall_fill"] + counted["stall_mshr"]
+
+
+def test_a_blocking_cache_does_nothing_beside_a_miss():
+    memory = (2 + 61 + 4) * 0.833  # from the end of the hit time on, to whole cycles
+    # A store that misses is not waited for by itself, but by whatever comes next: a store, a load, or a hit.
+    assert stalls([0], [1], blocking=True) == 0
+    for address, write in ((64, 1), (64, 0), (8, 0), (8, 1)):
+        assert stalls([0, address], [1, write], blocking=True) == pytest.approx(memory + 2, abs=1)
+        assert stalls([0, address], [1, write], blocking=False) == 0
+    # Thirty misses, one after the other: one read and one write at a time are no two misses at a time.
+    lines = [64 * k for k in range(30)]
+    for writes in ([1] * 30, [0] * 30, [0, 1] * 15):
+        assert stalls(lines, writes, blocking=True) == pytest.approx(29 * (memory + 2), abs=29)
+        assert stalls(lines, writes, blocking=True) > 3 * stalls(lines, writes, blocking=False)
 
 
 @pytest.mark.parametrize("stride", [8, -8, 64, -64, 640, -320])

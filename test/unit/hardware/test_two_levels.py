@@ -180,7 +180,9 @@ def test_clean_under_warnings_and_sanitizers(compiler: str):
         pytest.skip(f"no {compiler}")
     strict = "-Wall -Wextra -pedantic -Wconversion -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all"
     hardware = Hardware.preset("stream-1k").with_(
-        cache={"streaming_buffers": 2, "prefetch_lines": 2}, second_cache={"size_bytes": 8192}
+        cache={"streaming_buffers": 2, "prefetch_lines": 2},
+        second_cache={"size_bytes": 8192},
+        scratchpad={"ports": 3, "banks": 4},
     )
     source = (HERE / "driver.c").read_text()
     program = build(hardware, source, "-DDRIVE_MAIN", *strict.split(), shared=False, compiler=compiler)
