@@ -8,7 +8,7 @@ element of an array that is overwritten. If there is no such thing, repeating th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -16,6 +16,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from tapeflow.analysis.availability import captured
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.effects import is_pure
+from tapeflow.analysis.inductions import counted_from
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.source_names import source_name
 from tapeflow.analysis.unchanging import Unchanging
@@ -51,7 +52,7 @@ class _Reasons:
         """Why `value` cannot be had again even from its operands; None if it can."""
         match value:
             case BlockArgument(block=block) if isinstance(loop := block.parent_op(), scf.ForOp | scf.WhileOp):
-                if isinstance(loop, scf.ForOp) and value.index == 0:
+                if counted_from(value) is not None:
                     return None
                 return f"{_named(value)} is carried from one iteration of {_loop(loop)} to the next"
             case OpResult(op=scf.ForOp() | scf.WhileOp() as loop):
@@ -65,9 +66,11 @@ class _Reasons:
                 return None
 
 
-def _sources(value: SSAValue) -> list[SSAValue]:
+def _sources(value: SSAValue) -> Sequence[SSAValue]:
     """What `value` is computed from; of a branch, what its arms yield comes from."""
-    return list(dict.fromkeys(captured(value.op))) + _inside(value.op) if isinstance(value, OpResult) else []
+    if isinstance(value, OpResult):
+        return [*dict.fromkeys(captured(value.op)), *_inside(value.op)]
+    return counted_from(value) or ()
 
 
 def _inside(op: Operation) -> list[SSAValue]:
