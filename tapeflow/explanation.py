@@ -125,7 +125,7 @@ class Explanation:
         if not everything:
             yield "nothing is taped: all that the reverse sweep needs is had again"
             return
-        rows = [("taped in", "value", "computed at", "bytes", "records")]
+        rows = [("taped in", "value", "computed at", "bytes", "records", "why")]
         for loop, place, region in everything:
             where = loop if place is None else f"{loop} ({_short(place, None)})"
             for position, field in enumerate(region.fields):
@@ -138,6 +138,7 @@ class Explanation:
                         field.source or "-",
                         str(field.bytes),
                         count if first else "",
+                        field.why,
                     )
                 )
         yield from aligned(rows)
