@@ -21,6 +21,7 @@ from xdsl.rewriter import Rewriter
 
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.mirror import mirrored_blocks
+from tapeflow.analysis.nested_sweeps import changing_arguments
 from tapeflow.analysis.roots import roots, written_arrays
 from tapeflow.analysis.tape_blocks import TapedValue, first_of, taped_value
 from tapeflow.analysis.tape_choice import BYTE, DIVISION, Prices, TapeChoice, price_of_repeating
@@ -30,6 +31,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.meet_needs import meet_needs, placeholder_for
+from tapeflow.transforms.nested_tapes import put_split, take_joint
 from tapeflow.transforms.simplify import simplify
 
 RECOMPUTE = ("balanced", "all", "cheap")
@@ -51,6 +53,7 @@ class Unchanging:
                     self._positions[inner] = position
                 for array in written_arrays(inner):
                     self._last_writes |= dict.fromkeys(roots(array), position)
+        self._last_writes |= dict.fromkeys(changing_arguments(function), len(function.body.block.ops))
 
     def load(self, op: memref.LoadOp) -> bool:
         """Whether nobody writes to the array of `op` any more once it runs."""
@@ -131,6 +134,8 @@ class TapePlanPass(ModulePass):
         if self.recompute not in RECOMPUTE:
             raise TapeflowError(f"tape-plan: recompute is {', '.join(RECOMPUTE)}; not '{self.recompute}'")
         prices = Prices(BYTE) if self.recompute == "balanced" else SMALLEST
+        joints = take_joint(op)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 plan(function, prices, cheap_only=self.recompute == "cheap")
+        put_split(op, joints)
