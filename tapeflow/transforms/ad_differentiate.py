@@ -10,6 +10,8 @@ sweep needs; the reverse sweep mirrors it block by block. Every needed value is 
 innermost block that contains all its needs and lies in no loop that its definition is outside of, and popped in the
 mirror of that block. Values of the top block are used as they are; induction variables and integer arithmetic are had
 again.
+
+With a batch, what was made for one cotangent or tangent is then made for several; see `batch_derivative`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.adjoint_frames import Frame
+from tapeflow.transforms.batch_derivative import batch_derivative
 from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.count_iterations import count_iterations
@@ -109,6 +112,9 @@ def vjp(
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
+    if request.members is not None:
+        seeds = [seed for _, seed in signature.seeds]
+        batch_derivative(function, request.members, [*seeds, *signature.shadows.values()], len(request.results_))
     return function
 
 
@@ -133,6 +139,8 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
+    if request.members is not None:
+        batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
     return function
 
 
