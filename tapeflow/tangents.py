@@ -60,6 +60,23 @@ class ProductResult(Result):
     products: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class TangentCall:
+    """One call of a `Jvp`, checked and ready to run.
+
+    Attributes:
+        bound: the kernel's arguments.
+        inputs: of the tangent function, in the order of its parameters in the IR.
+        directions: among `inputs`, by name: tangents that come in, and of arrays also go out.
+        of_return: among `inputs` of a batch: where the tangents of the return value go.
+    """
+
+    bound: tuple[Bound, ...]
+    inputs: tuple[Any, ...]
+    directions: Mapping[str, Any]
+    of_return: Array | None
+
+
 class _Tangents(Gradient):
     """A derivative that takes tangents of its arguments."""
 
@@ -139,20 +156,31 @@ class Jvp(_Tangents):
             MemoryError: there is no memory for local arrays; all arrays are unchanged.
             TapeflowError: there is no C compiler, or it fails.
         """
+        call = self.prepare_tangents(arguments, tangents)
+        with self._lock:
+            outcome = self.native.call(call.inputs)
+        _write_back(call.bound)
+        found: dict[str, Any] = {}
+        if self.returns_float:
+            found[RETURN] = call.of_return if call.of_return is not None else float(outcome[1])
+        found |= {name: self._seen(call.directions[name]) for name in self.outputs}
+        return TangentResult(outcome[0] if outcome else None, found)
+
+    def prepare_tangents(self, arguments: Sequence[Any], tangents: Mapping[str, Any]) -> TangentCall:
+        """Check the arguments of a call, and make the tangents that the function may change.
+
+        Raises:
+            ArgumentError: as calling it does.
+        """
         bound = self._arguments(arguments)
         directions = self._directions(tangents, bound, "tangents")
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
-        found: dict[str, Any] = {}
+        inputs += self._in_order(directions)
+        of_return: Array | None = None
         if self.batch is not None and self.returns_float:
             (returned,) = self.kernel.function.function_type.outputs
-            found[RETURN] = zeros((), numpy_type(returned), self.batch)
-        with self._lock:
-            outcome = self.native.call([*inputs, *self._in_order(directions), *found.values()])
-        _write_back(bound)
-        if self.batch is None and self.returns_float:
-            found[RETURN] = float(outcome[1])
-        found |= {name: self._seen(directions[name]) for name in self.outputs}
-        return TangentResult(outcome[0] if outcome else None, found)
+            inputs.append(of_return := zeros((), numpy_type(returned), self.batch))
+        return TangentCall(tuple(bound), tuple(inputs), directions, of_return)
 
 
 class HessianProduct(_Tangents):
