@@ -195,6 +195,7 @@ def check(
     args: ArgumentFile = None,
     seed: Seed = 0,
     interval: Interval = (-1.0, 1.0),
+    batch: Batch = None,
     directions: Annotated[int, typer.Option(min=1, help="Random directions for each argument.")] = 2,
     recompute: Recompute = "balanced",
     layout: Layout = "soa",
@@ -211,14 +212,15 @@ def check(
 
         tapeflow check kernel.c --function f --wrt A,w --args inputs.npz
 
+        tapeflow check kernel.c --function f --wrt A --args inputs.npz --batch 4
+
     Exits with 1 if they disagree.
     """
     from tapeflow.api import gradient
     from tapeflow.gradient_check import check as check_gradient
 
-    made = gradient(
-        load(kernel, function), wrt=_names(wrt), options=_options(recompute, layout, spad_bytes, buffers, stream)
-    )
+    options = _options(recompute, layout, spad_bytes, buffers, stream)
+    made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch)
     arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)

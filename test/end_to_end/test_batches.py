@@ -160,6 +160,26 @@ def test_simulate_runs_a_batch(kernels):
     assert 1.0 < together.cycles / alone.cycles < 4.0
 
 
+def test_check_compares_each_member_and_finds_a_wrong_one(kernels, monkeypatch):
+    many = tapeflow.gradient(kernels["relax"], wrt=["c", "u"], options=STREAMED, batch=8)
+    report = tapeflow.check(many, arguments("relax"), directions=1, tolerance=1e-5)
+    assert report.passed
+    assert [(it.wrt, it.member) for it in report.checks] == [(name, k) for name in ("c", "u") for k in range(8)]
+    assert len({it.gradient for it in report.checks}) == 16
+    assert "u (7)" in str(report)
+
+    right = many.collect
+
+    def wrong(call: Any, outcome: Any) -> Any:
+        result = right(call, outcome)
+        result.gradients["u"][5] *= 1.001
+        return result
+
+    monkeypatch.setattr(many, "collect", wrong)
+    report = tapeflow.check(many, arguments("relax"), directions=1, tolerance=1e-5)
+    assert [(it.wrt, it.member) for it in report.checks if not it.passed] == [("u", 5)]
+
+
 def test_what_is_missing_is_zero_and_gradients_are_accumulated(kernels):
     many = tapeflow.gradient(kernels["relax"], wrt=["u"], options=STREAMED, batch=8)
     given, target = arguments("relax"), np.ones((8, 6))
