@@ -215,9 +215,7 @@ class Gradient:
             ArgumentError: as calling the gradient does.
             TapeflowError: the kernel, which is MLIR then, has several results.
         """
-        self._check_results()
-        written = [parameter.name in self.compiled.written for parameter in self.parameters]
-        bound = bind(self.parameters, written, arguments, self.kernel.name)
+        bound = self.bind(arguments)
         cotangents = self._check_seeds(seeds, bound)
         shadows = {name: cotangents[name] for name in self.compiled.active}
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
@@ -226,6 +224,23 @@ class Gradient:
         scalars = [] if self._seed_batch is None else self._scalars
         adjoints = {parameter.name: zeros((), parameter.dtype, self._seed_batch) for parameter in scalars}
         return Call(tuple(bound), (*inputs, *shadows.values(), *adjoints.values()), shadows, adjoints)
+
+    def bind(self, arguments: Sequence[Any]) -> list[Bound]:
+        """The arguments of a call, checked, in the form that C takes.
+
+        Raises:
+            ArgumentError: as calling the gradient does.
+            TapeflowError: the kernel, which is MLIR then, has several results.
+        """
+        self._check_results()
+        written = [parameter.name in self.compiled.written for parameter in self.parameters]
+        return bind(self.parameters, written, arguments, self.kernel.name)
+
+    @property
+    def returned_dtype(self) -> np.dtype[Any]:
+        """The NumPy type of what the kernel returns, which is a number."""
+        (returned,) = self.kernel.function.function_type.outputs
+        return numpy_type(returned)
 
     @property
     def _scalars(self) -> list[Parameter]:
@@ -300,8 +315,7 @@ class Gradient:
         """The cotangent of the return value; 1 where none is given."""
         role, batch = f"seeds['{RETURN}']", self._seed_batch
         if batch is not None:
-            (returned,) = self.kernel.function.function_type.outputs
-            return check_numbers(np.ones(batch) if given is None else given, role, numpy_type(returned), batch)
+            return check_numbers(np.ones(batch) if given is None else given, role, self.returned_dtype, batch)
         seed = 1.0 if given is None else given
         if isinstance(seed, (int, float, np.integer, np.floating)) and not isinstance(seed, bool):
             return float(cast(float, seed))

@@ -110,7 +110,7 @@ def compile_gradient(
     Raises:
         TapeflowError: `batch` is out of range, `wrt` does not fit the kernel, or the kernel cannot be differentiated.
     """
-    _check_batch(batch)
+    check_batch(batch)
     chosen = check_wrt(kernel, wrt)
     written = frozenset(kernel.parameters[argument.index].name for argument in written_arguments(kernel.function))
     active = tuple(
@@ -142,7 +142,12 @@ def compile_gradient(
     )
 
 
-def _check_batch(batch: int | None) -> None:
+def check_batch(batch: int | None) -> None:
+    """Refuse a batch that has no member, or too many.
+
+    Raises:
+        TapeflowError: it does.
+    """
     if batch is not None and (type(batch) is not int or not 1 <= batch <= ad.MOST_MEMBERS):
         raise TapeflowError(
             f"batch={batch!r}: a batch has 1 to {ad.MOST_MEMBERS} members, a whole number",

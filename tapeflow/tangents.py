@@ -21,11 +21,9 @@ from tapeflow.arguments import (
     Bound,
     BoundArray,
     Parameter,
-    bind,
     bind_scalar,
     check_derivative,
     check_numbers,
-    numpy_type,
 )
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.members import members_first, zeros
@@ -79,11 +77,6 @@ class TangentCall:
 
 class _Tangents(Gradient):
     """A derivative that takes tangents of its arguments."""
-
-    def _arguments(self, arguments: Sequence[Any]) -> list[Bound]:
-        self._check_results()
-        written = [parameter.name in self.compiled.written for parameter in self.parameters]
-        return bind(self.parameters, written, arguments, self.kernel.name)
 
     def _directions(self, given: Mapping[str, Any], bound: Sequence[Bound], role: str) -> dict[str, Any]:
         """A tangent for every active argument, fresh arrays that the function may change; 0 where none is given."""
@@ -172,14 +165,13 @@ class Jvp(_Tangents):
         Raises:
             ArgumentError: as calling it does.
         """
-        bound = self._arguments(arguments)
+        bound = self.bind(arguments)
         directions = self._directions(tangents, bound, "tangents")
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
         inputs += self._in_order(directions)
         of_return: Array | None = None
         if self.batch is not None and self.returns_float:
-            (returned,) = self.kernel.function.function_type.outputs
-            inputs.append(of_return := zeros((), numpy_type(returned), self.batch))
+            inputs.append(of_return := zeros((), self.returned_dtype, self.batch))
         return TangentCall(tuple(bound), tuple(inputs), directions, of_return)
 
 
