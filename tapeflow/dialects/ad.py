@@ -136,8 +136,8 @@ def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute]) -
             raise VerifyException(f"{what} {position} is marked active, but {type_} has no derivative; mark it const")
 
 
-MOST_MEMBERS = 256
-"""The largest batch: each of its members has code of its own."""
+MOST_MEMBERS = 64
+"""The largest batch: each of its members has code of its own, and what compilers take grows faster than that."""
 
 
 class DerivativeRequest(IRDLOperation, ABC):

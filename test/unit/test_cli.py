@@ -53,7 +53,7 @@ class TestGrad:
 
     def test_a_batch_builds_and_its_refusal_writes_nothing(self, tapeflow, tmp_path):
         refused = tapeflow("grad", LOGSUM, "--wrt", "x", "--batch", 1000, code=1)
-        assert "batch=1000: a batch has 1 to 256 members" in refused.stderr and not names(tmp_path)
+        assert "batch=1000: a batch has 1 to 64 members" in refused.stderr and not names(tmp_path)
         done = tapeflow("grad", LOGSUM, "--wrt", "x", "--batch", 3, "--single-file", "--json")
         assert json.loads(done.stdout)["gradient"] == "logsum_grad_3"
         done = tapeflow("jvp", LOGSUM, "--wrt", "x", "--batch", 3, "--single-file")

@@ -91,7 +91,7 @@ func.func @f(%x: f64) -> f64 {
   func.return %x : f64
 }
 
-// CHECK: {{^}}'ad.vjp' with batch 0: a batch has 1 to 256 members, each with code of its own
+// CHECK: {{^}}'ad.vjp' with batch 0: a batch has 1 to 64 members, each with code of its own
 
 // -----
 
@@ -100,7 +100,7 @@ func.func @f(%x: f64) -> f64 {
   func.return %x : f64
 }
 
-// CHECK: {{^}}'ad.jvp' with batch 1000: a batch has 1 to 256 members, each with code of its own
+// CHECK: {{^}}'ad.jvp' with batch 1000: a batch has 1 to 64 members, each with code of its own
 
 // -----
 
