@@ -10,6 +10,8 @@ sweep needs; the reverse sweep mirrors it block by block. Every needed value is 
 innermost block that contains all its needs and lies in no loop that its definition is outside of, and popped in the
 mirror of that block. Values of the top block are used as they are; induction variables and integer arithmetic are had
 again.
+
+With a batch, what was made for one cotangent or tangent is then made for several; see `batch_derivative`.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from tapeflow.analysis.user_rules import rules_of, vjp_of_call
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
+from tapeflow.transforms.batch_derivative import batch_derivative
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.forward_sweep import ForwardSweep
@@ -91,7 +94,10 @@ def vjp(
     function.attributes["tapeflow.gradient_of"] = StringAttr(primal.sym_name.data)
     simplify(function)
     remove_dead_code(function)
-    differentiate_in_reverse(function, Request.of(request), functions, split)
+    signature = differentiate_in_reverse(function, Request.of(request), functions, split)
+    if request.members is not None:
+        seeds = [seed for _, seed in signature.seeds]
+        batch_derivative(function, request.members, [*seeds, *signature.shadows.values()], len(request.results_))
     return function
 
 
@@ -116,6 +122,8 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
+    if request.members is not None:
+        batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
     return function
 
 

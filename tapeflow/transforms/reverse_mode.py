@@ -28,8 +28,10 @@ from tapeflow.transforms.simplify import Constants, simplify
 
 def differentiate_in_reverse(
     function: func.FuncOp, marks: Request, functions: Mapping[str, func.FuncOp], split: SplitNames
-) -> None:
+) -> GradientSignature:
     """Turn `function`, a copy of a primal that was simplified, into its reverse-mode derivative under `marks`.
+
+    Returns what it takes and gives beside what the primal does.
 
     Args:
         function: in the form of `ad-prepare`, or that enclosed as `joint_form` does.
@@ -55,6 +57,7 @@ def differentiate_in_reverse(
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
+    return signature
 
 
 def _build_reverse_sweep(
