@@ -10,6 +10,7 @@ void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_
 void drive_chase(tf_tape *tf, size_t n, const uint64_t *address);
 void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow);
 void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes);
+void drive_activates(tf_tape *tf, size_t n, uint64_t *clock);
 uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
@@ -162,6 +163,12 @@ void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes)
         else tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
     }
     tf_m_close(tf, &region);
+}
+
+/* Activates of one rank, wanted at `clock` or later; afterwards these are the clocks at which they are. */
+void drive_activates(tf_tape *tf, size_t n, uint64_t *clock)
+{
+    for (size_t k = 0; k < n; k++) clock[k] = tf_m_take_activate(&tf_m(tf)->activates[0], clock[k]);
 }
 
 /* Requests to DRAM, the next as soon as one of `in_flight` is done; returns the cycle at which the last one is. */

@@ -100,6 +100,12 @@ class Machine:
         push = np.asarray(pushes, dtype=np.uint8)
         self.library.drive_tape(self.tape, ctypes.c_size_t(len(push)), _pointer(push), ctypes.c_size_t(size))
 
+    def activates(self, wanted: Sequence[int]) -> list[int]:
+        """The clocks of activates of one rank, each wanted at a clock or later."""
+        clocks = np.asarray(wanted, dtype=np.uint64)
+        self.library.drive_activates(self.tape, ctypes.c_size_t(len(clocks)), _pointer(clocks))
+        return [int(clock) for clock in clocks]
+
     def dram(self, addresses: np.ndarray, writes: np.ndarray, in_flight: int) -> int:
         a, w = addresses.astype(np.uint64), writes.astype(np.uint8)
         return self.library.drive_dram(
