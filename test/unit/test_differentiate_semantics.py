@@ -654,3 +654,54 @@ def nest(depth: int) -> str:
 def test_deep_nests():
     check(nest(40), [1, array(1)], pipelines=["differentiate", "plan"])
     check(nest(3), [2, array(1)])
+
+
+COUNTED = """
+func.func @f(%n: index, %m: i32, %by: i32, %x: memref<?xf64>) -> f64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %s, %end = scf.for %i = %c0 to %n step %c1 iter_args(%s0 = %zero, %skip = %m) -> (f64, i32) {{
+    %moved = arith.subi %skip, %by : i32
+    %from = arith.index_cast %moved : i32 to index
+    %s1, %k1 = scf.while (%s2 = %s0, %k = %skip) : (f64, i32) -> (f64, i32) {{
+      %j = arith.index_cast %k : i32 to index
+      %c = arith.cmpi sgt, %j, %i : index
+      scf.condition(%c) %s2, %k : f64, i32
+    }} do {{
+    ^bb0(%s3: f64, %kb: i32):
+      %j = arith.index_cast %kb : i32 to index
+      %v = memref.load %x[%j] : memref<?xf64>
+      %w = memref.load %x[%i] : memref<?xf64>
+      %sq = arith.mulf %v, %w : f64
+      %s4 = arith.addf %s3, %sq : f64
+      memref.store %s4, %x[%i] : memref<?xf64>
+      %next = arith.{step} : i32
+      scf.yield %s4, %next : f64, i32
+    }}
+    scf.yield %s1, %moved : f64, i32
+  }}
+  func.return %s : f64
+}}
+ad.vjp @f_grad of @f (const, const, const, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize("step", ["subi %kb, %by", "addi %kb, %minus", "addi %minus, %kb"])
+@pytest.mark.parametrize(("n", "m"), [(4, 9), (0, 3), (3, 0), (1, 1)])
+def test_what_loops_count_is_not_taped(step: str, n: int, m: int):
+    text = COUNTED.format(step=step)
+    if "minus" in step:
+        text = text.replace(
+            "  %zero =", "  %nought = arith.constant 0 : i32\n  %minus = arith.subi %nought, %by : i32\n  %zero ="
+        )
+    check(text, [n, m, 1, array(10)])
+    # The factors, which are overwritten, and how often each while ran.
+    assert not any("kb" in name or "skip" in name for name in tapes(text, TapePlanPass))
+
+
+def test_what_a_loop_counts_unevenly_is_taped():
+    text = COUNTED.format(step="muli %kb, %by").replace("sgt, %j, %i", "slt, %j, %n").replace("%k = %skip", "%k = %m")
+    text = text.replace("memref.store %s4, %x[%i] : memref<?xf64>", "")
+    check(text, [7, 2, 2, array(10)])
+    assert any("kb" in name for name in tapes(text, TapePlanPass))

@@ -261,6 +261,7 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
 
 /* costs the block's initiation interval when it follows itself, else the rest of the block before it */
 #define TF_STEP() tf_m_step(tf_m(tf), TF_M_SITE, TF_M_LINE.ii, TF_M_LINE.depth)
+#define TF_STEP_SUM() TF_STEP()
 
 /* costs no time (the schedule of the block covers its arms), the energy of its operations */
 #define TF_ARM() ((void)tf_m(tf)->executions[__LINE__]++)

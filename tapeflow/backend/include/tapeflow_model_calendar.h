@@ -70,15 +70,15 @@ TF_HOT uint64_t tf_m_lowest_bit(uint64_t bits)
 #endif
 }
 
-/* The slots of `taken`'s 64 that begin a run of `length` free ones within them, a bit each. */
+/* The slots of `taken`'s 64 that begin a run of `length` (at most 32) free ones within them, a bit each. */
 TF_HOT uint64_t tf_m_calendar_runs(uint64_t taken, uint64_t length)
 {
-    uint64_t runs = ~taken;
-    for (uint64_t known = 1; known < length;) {
-        const uint64_t more = known < length - known ? known : length - known;
-        runs &= runs >> more; /* zeros come in from above: what lies there is not known */
-        known += more;
-    }
+    uint64_t runs = ~taken; /* of 1, 2, 4, ...; zeros come in from above: what lies there is not known */
+    if (length > 1) runs &= runs >> 1;
+    if (length > 2) runs &= runs >> (length < 4 ? length - 2 : 2);
+    if (length > 4) runs &= runs >> (length < 8 ? length - 4 : 4);
+    if (length > 8) runs &= runs >> (length < 16 ? length - 8 : 8);
+    if (length > 16) runs &= runs >> (length < 32 ? length - 16 : 16);
     return runs;
 }
 
@@ -102,17 +102,28 @@ TF_HOT void tf_m_stretch_add(tf_stretch *busy, uint64_t from, uint64_t until)
     }
 }
 
-/* The first run of `length` (at most 32) free slots at or after `slot`; for one calendar always of the same length. */
-TF_HOT uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, uint64_t length)
+/* The first run of `length` (at most 32) free slots at or after `slot`, which is not before the window. */
+static TF_SLOW uint64_t tf_m_calendar_search(tf_calendar *calendar, uint64_t slot, uint64_t length)
 {
-    slot = tf_m_stretch_skip(&calendar->busy, slot);
-    if (slot < calendar->first) slot = calendar->first;
     const uint64_t asked = slot;
     uint64_t runs;
     while ((runs = tf_m_calendar_runs(tf_m_calendar_look(calendar, slot), length)) == 0) slot += 65 - length;
     slot += tf_m_lowest_bit(runs);
     tf_m_stretch_add(&calendar->busy, asked, slot);
     return slot;
+}
+
+/* The same for any `slot`; for one calendar always of the same length. Mostly there is one in the word of `slot`. */
+TF_HOT uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, uint64_t length)
+{
+    slot = tf_m_stretch_skip(&calendar->busy, slot);
+    if (slot < calendar->first) slot = calendar->first;
+    if (TF_LIKELY(slot + 64 <= calendar->first + TF_CALENDAR_SLOTS)) {
+        const uint64_t taken = calendar->taken[(slot / 64) % TF_CALENDAR_WORDS];
+        const uint64_t runs = tf_m_calendar_runs(taken, length) >> (slot % 64);
+        if (TF_LIKELY((runs & 1u) != 0)) return slot;
+    }
+    return tf_m_calendar_search(calendar, slot, length);
 }
 
 #endif

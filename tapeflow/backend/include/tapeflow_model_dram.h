@@ -144,7 +144,7 @@ static inline uint64_t tf_m_take_bus(struct tf_model *m, uint32_t group, uint64_
         if (columns->window == window && columns->used < 8) {
             columns->used++;
             tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
-            tf_m_stretch_add(&m->columns_busy[group], asked, slot + TF_DRAM_BURST_CK);
+            if (slot != asked) tf_m_stretch_add(&m->columns_busy[group], asked, slot + TF_DRAM_BURST_CK);
             return slot;
         }
         slot = (window + 1) * TF_COLUMN_WINDOW;
