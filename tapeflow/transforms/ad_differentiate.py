@@ -34,6 +34,7 @@ from tapeflow.analysis.roots import written_roots
 from tapeflow.analysis.user_rules import rules_of, vjp_of_call
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
+from tapeflow.transforms.accumulate_in_registers import accumulate_in_registers
 from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.adjoint_frames import Frame
 from tapeflow.transforms.chain_rule import Product
@@ -105,6 +106,7 @@ def vjp(
     available = Availability(function, is_integer_arithmetic, others_are_taped=True)
     meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
+    accumulate_in_registers(function)
     inline_calls(function, functions or {})
     simplify(function)
     unify_common_subexpressions(function)
