@@ -12,6 +12,7 @@ from typing import Any
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
+from xdsl.traits import SymbolTable
 
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.analysis.trip_counts import Count, TripCounts
@@ -118,7 +119,9 @@ def tape_report(recording: func.FuncOp, final: func.FuncOp, uses: Mapping[str, i
     tiles = dict(_tiles(final))
     counts = TripCounts(recording)
     regions = tuple(
-        _region(create, counts, tiles, uses) for create in recording.walk() if isinstance(create, tape.CreateOp)
+        _region(create, recording, counts, tiles, uses)
+        for create in recording.walk()
+        if isinstance(create, tape.CreateOp)
     )
     layouts = {
         op.tape.type.layout.data.value for op in _creates(recording) if isinstance(op.tape.type, tape.RegionType)
@@ -144,17 +147,22 @@ def _tiles(function: func.FuncOp) -> Iterator[tuple[str, int]]:
 
 
 def _region(
-    create: tape.CreateOp, counts: TripCounts, tiles: Mapping[str, int], uses: Mapping[str, int] | None
+    create: tape.CreateOp,
+    recording: func.FuncOp,
+    counts: TripCounts,
+    tiles: Mapping[str, int],
+    uses: Mapping[str, int] | None,
 ) -> RegionReport:
     name = region_name(create.tape)
-    writer = next(u.operation for u in create.tape.uses if isinstance(u.operation, tape.PushOp | tape.RecordOp))
+    writer = _writer(create.tape)
     values = (writer.value,) if isinstance(writer, tape.PushOp) else tuple(writer.values)
     if isinstance(create.tape.type, tape.RegionType):
         names = [field.data for field in create.tape.type.field_names]
         record_bytes = create.tape.type.record_bytes
     else:
         names, record_bytes = [source_name(values[0]) or name], field_bytes(values[0].type)
-    count = None if writer.parent is None else counts.executions(writer.parent)
+    here = recording.is_ancestor(writer)
+    count = counts.executions(writer.parent) if here and writer.parent is not None else None
     return RegionReport(
         name=name,
         fields=tuple(
@@ -167,6 +175,26 @@ def _region(
         bytes=None if uses is None else _bytes_used(name, names, uses),
         tile_records=tiles.get(name),
     )
+
+
+def _writer(handle: SSAValue) -> tape.PushOp | tape.RecordOp:
+    """The operation that puts records onto a tape, in the function that makes it or in one that it is handed to."""
+    pending, seen = [handle], {handle}
+    while pending:
+        for use in pending.pop().uses:
+            match use.operation:
+                case tape.PushOp() | tape.RecordOp():
+                    return use.operation
+                case func.CallOp() as call:
+                    callee = SymbolTable.lookup_symbol(call, call.callee)
+                    assert isinstance(callee, func.FuncOp)
+                    argument = callee.args[use.index]
+                    if argument not in seen:
+                        seen.add(argument)
+                        pending.append(argument)
+                case _:
+                    pass
+    raise AssertionError("a tape that nobody writes to")
 
 
 def _is_exact(count: Count | None) -> bool:
