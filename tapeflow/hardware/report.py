@@ -65,6 +65,10 @@ class Report:
     reuse: ReuseCurve | None = None
     """How far apart accesses of a line are, if that was counted."""
 
+    reread: Mapping[int, int] | None = None
+    """Line of a block of the C source -> bytes of inputs that an execution of it reads again in the reverse sweep; None
+    where that is not known. Inputs are arguments that nobody writes."""
+
     accesses_only: bool = False
     """Whether only loads and stores are known, of an object that somebody else compiled: no operations, no schedule."""
 
@@ -78,6 +82,7 @@ class Report:
         label: str = "",
         timeline: Timeline | None = None,
         reuse: ReuseCurve | None = None,
+        reread: Mapping[int, int] | None = None,
         accesses_only: bool = False,
     ) -> Report:
         """The report of a call that counted `counters` on `hardware`, with `mix` from the schedule.
@@ -85,7 +90,7 @@ class Report:
         Raises:
             TapeflowError: an energy table lacks a row that the call needs.
         """
-        report = cls(hardware, counters, mix, label, timeline, reuse, accesses_only)
+        report = cls(hardware, counters, mix, label, timeline, reuse, reread, accesses_only)
         _ = report.energy
         return report
 
@@ -118,6 +123,19 @@ class Report:
     def dram_bytes(self) -> int:
         """Bytes between chip and DRAM, all causes, both directions."""
         return sum(self.traffic.values())
+
+    @property
+    def tape_bytes(self) -> int:
+        """Bytes of values computed in the forward sweep and kept for the reverse one: the tape proper."""
+        return self.counters["tape_bytes_pushed"]
+
+    @property
+    def reread_bytes(self) -> int | None:
+        """Bytes of inputs that the reverse sweep reads again, which are no tape; None where that is not known."""
+        if self.reread is None:
+            return None
+        executions = self.counters.executions
+        return sum(count * executions.get(line, 0) for line, count in self.reread.items())
 
     @property
     def sram_bytes(self) -> int:
@@ -200,6 +218,8 @@ class Report:
             "stalls": self.stalls,
             "bounds": {bound.what: bound.cycles for bound in self.bounds},
             "bottleneck": self.bottleneck,
+            "tape_bytes": self.tape_bytes,
+            "reread_bytes": self.reread_bytes,
             "dram_bytes": self.dram_bytes,
             "traffic": self.traffic,
             "sram_bytes": self.sram_bytes,
@@ -208,6 +228,7 @@ class Report:
                 "minimum": self.energy_spread.minimum,
                 "median": self.energy_spread.median,
                 "maximum": self.energy_spread.maximum,
+                "cases": {", ".join(case): spent for case, spent in self.energy_spread.cases.items()},
             },
             "counters": dict(self.counters),
         }
@@ -217,6 +238,8 @@ class Report:
         parts = self.energy
         rows = {"cycles": f"{self.cycles:,}", "time": _time(self.seconds), "  compute": _share(self.compute, self)}
         rows |= {f"  {what}": _share(cycles, self) for what, cycles in self.stalls.items()}
+        rows["tape"] = "not known" if self.accesses_only else _bytes(self.tape_bytes)
+        rows["inputs read again in reverse"] = "not known" if self.reread_bytes is None else _bytes(self.reread_bytes)
         rows["DRAM traffic"] = _bytes(self.dram_bytes)
         rows |= {f"  {what}": _bytes(count) for what, count in self.traffic.items()}
         rows["SRAM"] = _bytes(self.sram_bytes)
@@ -249,10 +272,31 @@ class Comparison:
     reports: tuple[Report, ...]
 
     @property
+    def names(self) -> list[str]:
+        """What each call is named here: its machine, and where that is not enough what ran, or its place."""
+        names = [report.hardware.name for report in self.reports]
+        if len(set(names)) < len(names):
+            names = [f"{report.label} on {name}" for report, name in zip(self.reports, names, strict=True)]
+        if len(set(names)) < len(names):
+            names = [f"{name} ({place})" for place, name in enumerate(names, 1)]
+        return names
+
+    @property
     def differences(self) -> Mapping[str, list[str]]:
-        """Machine -> in which of units, DRAM, requests and ports it differs from the last one."""
+        """Name of each call but the last -> in which of units, DRAM, requests and ports it differs from the last."""
         reference = self.reports[-1].hardware
-        return {report.hardware.name: report.hardware.differences(reference) for report in self.reports[:-1]}
+        return {
+            name: report.hardware.differences(reference)
+            for name, report in zip(self.names[:-1], self.reports, strict=False)
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name -> the call's report; all but the last say in `unequal` how their machine differs from the last's."""
+        unequal = self.differences
+        return {
+            name: report.as_dict() | ({"unequal": unequal[name]} if name in unequal else {})
+            for name, report in zip(self.names, self.reports, strict=True)
+        }
 
     def ratios(self, report: Report) -> dict[str, float]:
         """How many times the cycles, DRAM bytes, SRAM bytes and energy of `report` the last call needs.
@@ -282,16 +326,16 @@ class Comparison:
         unknown = [report.label for report in self.reports if report.accesses_only]
         if unknown and not all(report.accesses_only for report in self.reports):
             notes.append(f"{', '.join(unknown)}: loads and stores only, so energy is compared without functional units")
-        return notes + [f"{report.hardware.name}: {report.bottleneck}" for report in self.reports]
+        return notes + [f"{name}: {report.bottleneck}" for name, report in zip(self.names, self.reports, strict=True)]
 
     def __rich__(self) -> Table:
         notes = self.notes
         table = Table(title=self.reports[-1].label or None, caption="\n".join(notes), caption_justify="left")
         table.add_column("")
         several = len({report.label for report in self.reports}) > 1
-        for report in self.reports:
-            what = f"{report.label} on " if several else ""
-            table.add_column(f"{what}{report.hardware.name}", justify="right")
+        for name, report in zip(self.names, self.reports, strict=True):
+            what = f"{report.label} on {report.hardware.name}" if several else name
+            table.add_column(what, justify="right")
         rows = [report.rows() for report in self.reports]
         for name in rows[0]:
             table.add_row(name, *(row[name] for row in rows))

@@ -87,8 +87,7 @@ static TF_COLD void tf_m_finish(tf_tape *tf)
     if (m->tape_bytes > m->count.tape_bytes_peak) m->count.tape_bytes_peak = m->tape_bytes;
     tf_m_cache_flush(m, now);
     tf_m_dram_finish(m, now);
-    m->count.cycles = tf_m_later(m->last_write, now);
-    for (uint32_t k = 0; k < TF_MSHRS; k++) m->count.cycles = tf_m_later(m->count.cycles, m->mshr[k]);
+    m->count.cycles = tf_m_later(tf_m_later(m->last_write, now), m->mshr[TF_MSHRS - 1]);
     m->count.stall_flush += m->count.cycles - now;
     tf_m_timeline_stall(m, TF_WAIT_FLUSH, now, m->count.cycles - now);
     if (tf->error == NULL && m->count.tape_bytes_pushed != m->count.tape_bytes_popped + m->tape_bytes)
@@ -262,6 +261,7 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
 
 /* costs the block's initiation interval when it follows itself, else the rest of the block before it */
 #define TF_STEP() tf_m_step(tf_m(tf), TF_M_SITE, TF_M_LINE.ii, TF_M_LINE.depth)
+#define TF_STEP_SUM() TF_STEP()
 
 /* costs no time (the schedule of the block covers its arms), the energy of its operations */
 #define TF_ARM() ((void)tf_m(tf)->executions[__LINE__]++)
