@@ -48,6 +48,7 @@ from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.meet_needs import meet_needs
 from tapeflow.transforms.mirrored_values import hoist_integer_arithmetic
+from tapeflow.transforms.overwritten_fills import remove_overwritten_fills
 from tapeflow.transforms.reverse_sweep import ReverseSweep
 from tapeflow.transforms.simplify import Constants, simplify
 from tapeflow.transforms.tangent_signature import TangentSignature
@@ -107,6 +108,9 @@ def vjp(
     meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
     accumulate_in_registers(function)
+    simplify(function)
+    unify_common_subexpressions(function)
+    remove_overwritten_fills(sweep.fills)
     inline_calls(function, functions or {})
     simplify(function)
     unify_common_subexpressions(function)
