@@ -106,6 +106,8 @@ class ReverseSweep:
         """The mirrored block of each primal block that has one."""
         self.trip_counts: list[Operation] = []
         """The ops that compute the trip counts of mirrored loops."""
+        self.fills: list[tuple[memref.AllocaOp, Operation]] = []
+        """The shadows of local arrays, each with what fills it with zeros, if that is a loop."""
 
     def build(self, frame: Frame) -> None:
         """Undo the block of `frame`, whose adjoints at the end are in the frame."""
@@ -287,7 +289,9 @@ class ReverseSweep:
         for extent in extents:
             body = build.block([(IndexType(), "k")])
             zero, one = self._constants.index(0), self._constants.index(1)
-            build.insert(scf.ForOp(zero, extent, one, [], Region(body)))
+            loop = build.insert(scf.ForOp(zero, extent, one, [], Region(body)))
+            if not variables:
+                self.fills.append((shadow, loop))
             variables.append(body.args[0])
             build = build.into(body)
             body.add_op(end := scf.YieldOp())
