@@ -23,7 +23,8 @@ from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED, CallGraph
 from tapeflow.analysis.kept_calls import keep_call, kept_calls
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.analysis.roots import written_arguments
-from tapeflow.analysis.user_rules import rules_of
+from tapeflow.analysis.user_rules import Rule, mark_call, rule_of_call, rules_of
+from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
@@ -134,7 +135,7 @@ def keep_local_arrays_in_their_blocks(function: func.FuncOp) -> None:
 def prepare(
     function: func.FuncOp,
     functions: Mapping[str, func.FuncOp],
-    rules: Mapping[str, str] | None = None,
+    rules: Mapping[str, Rule] | None = None,
     kept: Container[str] = (),
 ) -> None:
     """Bring `function` into the form that `ad-differentiate` knows.
@@ -151,7 +152,8 @@ def prepare(
     lower_execute_region(function)
     lower_index_switch(function)
     lower_parallel(function)
-    check_operations(function)
+    # What a rule gives may accumulate; that is differentiated in forward mode alone.
+    check_operations(function, also=(AccumulateOp,))
     keep_local_arrays_in_their_blocks(function)
     gather_tables(function)
     single_elements_to_scalars(function)
@@ -181,16 +183,19 @@ class AdPreparePass(ModulePass):
         rules = rules_of(op)
         kept = CallGraph(functions, rules).kept(self.inline_limit)
         pending = deque(targets(op))
-        pending.extend(functions[name] for pair in rules.items() for name in pair)
+        pending.extend(functions[name] for of, rule in rules.items() for name in (of, *rule.functions))
         prepared: dict[func.FuncOp, None] = {}
         while pending:
             function = pending.popleft()
-            if function not in prepared:
+            if function not in prepared and not function.is_declaration:
                 prepare(function, functions, rules, kept)
                 prepared[function] = None
                 pending.extend(functions[call.callee.string_value()] for call in kept_calls(function))
         # What they write to is plain only now.
         for function in prepared:
             for call in kept_calls(function):
+                if (rule := rule_of_call(call)) is not None:
+                    mark_call(call, rule, functions)
+                    continue
                 written = written_arguments(functions[call.callee.string_value()])
                 keep_call(call, [argument.index for argument in written])
