@@ -35,6 +35,7 @@ from tapeflow.explanation import Explanation, explain
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
+from tapeflow.records import packed, unpacked_names
 from tapeflow.tape_report import TapeReport, tape_report
 
 RETURN = "return"
@@ -169,7 +170,7 @@ class Gradient:
             if isinstance(bound, BoundArray):
                 bound.write_back()
         for name, target in targets.items():
-            target += result.gradients[name]
+            target += call.shadows[name]
         return result
 
     @property
@@ -224,11 +225,20 @@ class Gradient:
             if parameter.name in self.wrt:
                 is_array = parameter.is_array
                 gradients[parameter.name] = call.shadows[parameter.name] if is_array else float(next(adjoints))
-        return Result(outcome[0] if returned else None, gradients)
+        return Result(outcome[0] if returned else None, self._packed(gradients, call.bound))
+
+    def _packed(self, found: Mapping[str, Any], bound: Sequence[Bound]) -> dict[str, Any]:
+        """Derivatives by name, those of structs as the caller gave the structs."""
+        structured = frozenset(
+            parameter.source
+            for parameter, value in zip(self.parameters, bound, strict=True)
+            if isinstance(value, BoundArray) and value.structured
+        )
+        return packed(self.parameters, found, structured)
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
-        given = dict(seeds or {})
+        given = unpacked_names(self.parameters, seeds or {}, "seeds")
         known = (*((RETURN,) if self.returns_float else ()), *self.compiled.active)
         for name in given:
             if name not in known:

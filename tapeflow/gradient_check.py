@@ -21,6 +21,7 @@ from tapeflow.api import RETURN, Gradient
 from tapeflow.arguments import Array, Parameter
 from tapeflow.errors import TapeflowError, remark
 from tapeflow.loading import Kernel
+from tapeflow.records import separated, unpacked_names
 from tapeflow.tangents import Jvp, jvp
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 2e-2}
@@ -148,7 +149,11 @@ def check(
         ArgumentError: the arguments or seeds do not fit the kernel.
     """
     rng = np.random.default_rng(seed)
-    cotangents = dict(seeds) if seeds is not None else _random_cotangents(gradient, arguments, rng)
+    arguments = separated(gradient.parameters, arguments)
+    if seeds is not None:
+        cotangents = unpacked_names(gradient.parameters, seeds, "seeds")
+    else:
+        cotangents = _random_cotangents(gradient, arguments, rng)
     result = gradient(*_copies(arguments), seeds=cotangents)
     along = _Along(gradient, arguments, cotangents)
     tangents = _Forward(gradient, arguments, cotangents) if forward else None

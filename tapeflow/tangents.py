@@ -21,6 +21,7 @@ from tapeflow.arguments import ArgumentError, Array, Bound, BoundArray, bind, bi
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Mode, compile_gradient
+from tapeflow.records import unpacked_names
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class _Tangents(Gradient):
 
     def _directions(self, given: Mapping[str, Any], bound: Sequence[Bound], role: str) -> dict[str, Any]:
         """A tangent for every active argument, fresh arrays that the function may change; 0 where none is given."""
+        given = unpacked_names(self.parameters, given, role)
         known = ", ".join(self.wrt)
         if not given:
             raise ArgumentError(f"{role}: no direction is given", hint=f"give one for some of: {known}")
@@ -125,7 +127,7 @@ class Jvp(_Tangents):
             outcome = self.native.call([*inputs, *self._in_order(directions)])
         _write_back(bound)
         found: dict[str, Any] = {RETURN: float(outcome[1])} if self.returns_float else {}
-        found |= {name: directions[name] for name in self.outputs}
+        found |= self._packed({name: directions[name] for name in self.outputs}, bound)
         return TangentResult(outcome[0] if outcome else None, found)
 
 
@@ -165,7 +167,7 @@ class HessianProduct(_Tangents):
             for p in self.parameters
             if p.name in self.wrt
         }
-        return ProductResult(result.value, result.gradients, found)
+        return ProductResult(result.value, result.gradients, self._packed(found, call.bound))
 
 
 def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str]) -> Jvp:
