@@ -299,11 +299,12 @@ def _central(objective: Callable[[float], float], step: float) -> float:
 
 
 def _relative_error(a: float, b: float, size: float | None = None) -> float:
-    """Of `a` and `b`, relative to the larger of them, or to `size`."""
+    """Of `a` and `b`, relative to the larger of them, or to `size`; infinite where one is no finite number."""
     if a == b:
         return 0.0
     largest = max(abs(a), abs(b)) if size is None else size
-    return abs(a - b) / largest if math.isfinite(largest) else math.inf
+    finite = math.isfinite(a) and math.isfinite(b) and math.isfinite(largest)
+    return abs(a - b) / largest if finite and largest else math.inf
 
 
 def _size(argument: Any) -> float:
