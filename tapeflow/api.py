@@ -39,6 +39,7 @@ from tapeflow.loading import Kernel, as_kernel
 from tapeflow.members import members_first, members_last, zeros
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient
+from tapeflow.records import packed, unpacked_names
 from tapeflow.tape_report import TapeReport, tape_report
 
 RETURN = "return"
@@ -188,7 +189,7 @@ class Gradient:
             if isinstance(bound, BoundArray):
                 bound.write_back()
         for name, target in targets.items():
-            target += result.gradients[name]
+            target += self._of_array(call, name)
         return result
 
     @property
@@ -264,17 +265,30 @@ class Gradient:
         for parameter in self.parameters:
             if parameter.name in self.wrt:
                 gradients[parameter.name] = self._gradient(call, parameter, adjoints)
-        return Result(outcome[0] if returned else None, gradients)
+        return Result(outcome[0] if returned else None, self._packed(gradients, call.bound))
+
+    def _packed(self, found: Mapping[str, Any], bound: Sequence[Bound]) -> dict[str, Any]:
+        """Derivatives by name, those of structs as the caller gave the structs."""
+        structured = frozenset(
+            parameter.source
+            for parameter, value in zip(self.parameters, bound, strict=True)
+            if isinstance(value, BoundArray) and value.structured
+        )
+        return packed(self.parameters, found, structured)
 
     def _gradient(self, call: Call, parameter: Parameter, adjoints: Iterator[Any]) -> Any:
         if parameter.is_array:
-            shadow = call.shadows[parameter.name]
-            return shadow if self._seed_batch is None else members_first(shadow)
+            return self._of_array(call, parameter.name)
         return call.adjoints[parameter.name] if parameter.name in call.adjoints else float(next(adjoints))
+
+    def _of_array(self, call: Call, name: str) -> Array:
+        """The gradients of an array as the caller sees them, those of structs as numbers."""
+        shadow = call.shadows[name]
+        return shadow if self._seed_batch is None else members_first(shadow)
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
-        given = dict(seeds or {})
+        given = unpacked_names(self.parameters, seeds or {}, "seeds", self._seed_batch)
         known = (*((RETURN,) if self.returns_float else ()), *self.compiled.active)
         for name in given:
             if name not in known:

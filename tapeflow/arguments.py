@@ -23,13 +23,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument
 
 from tapeflow.analysis.source_names import source_name
-from tapeflow.errors import TapeflowError
+from tapeflow.errors import ArgumentError, TapeflowError
+from tapeflow.records import record_type, structured_names, unpacked
 
 Array = NDArray[Any]
-
-
-class ArgumentError(TapeflowError, ValueError):
-    """An argument of a call that does not fit the kernel's parameters; nothing has been computed or changed."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +39,16 @@ class Parameter:
         extents: of an array, one a dimension: a number, the name of the parameter that holds it, or None where the
             source does not say; None for a scalar.
         location: in the source.
+        source: the name of the parameter in the source; another where that is structs of several types of numbers.
+        record: the NumPy type of the structs whose numbers these are; None for all others.
     """
 
     name: str
     type: Attribute
     extents: tuple[int | str | None, ...] | None
     location: LocationAttr
+    source: str
+    record: np.dtype[Any] | None = None
 
     @property
     def is_array(self) -> bool:
@@ -103,14 +104,18 @@ def _parameter(argument: BlockArgument, attributes: Mapping[str, Attribute]) -> 
     name = declared.data if isinstance(declared, StringAttr) else source_name(argument) or f"arg{argument.index}"
     argument_type: Attribute = argument.type
     if not isinstance(argument_type, MemRefType):
-        return Parameter(name, argument_type, None, argument.location)
+        return Parameter(name, argument_type, None, argument.location, name)
     memref = cast(MemRefType[Attribute], argument_type)
     extents: list[int | str | None] = [None if extent < 0 else extent for extent in memref.get_shape()]
     if isinstance(spelled := attributes.get("tapeflow.extents"), ArrayAttr):
         for dimension, extent in enumerate(cast(ArrayAttr[StringAttr], spelled)):
             if extent.data:
                 extents[dimension] = int(extent.data) if extent.data.isdecimal() else extent.data
-    return Parameter(name, memref.element_type, tuple(extents), argument.location)
+    described = attributes.get("tapeflow.record")
+    if not isinstance(described, DictionaryAttr):
+        return Parameter(name, memref.element_type, tuple(extents), argument.location, name)
+    source = cast(StringAttr, described.data["name"]).data
+    return Parameter(name, memref.element_type, tuple(extents), argument.location, source, record_type(described))
 
 
 def argument_attributes(function: func.FuncOp, index: int) -> Mapping[str, Attribute]:
@@ -129,11 +134,13 @@ class BoundArray:
         given: the caller's array.
         used: the same elements, C-contiguous and aligned: `given` itself where it is that already.
         written: whether the kernel writes it.
+        structured: whether the caller gave structs, of which these are the numbers of one type.
     """
 
     given: Array
     used: Array
     written: bool
+    structured: bool = False
 
     def write_back(self) -> None:
         """Give the caller what the kernel wrote, where it worked on a copy."""
@@ -158,11 +165,15 @@ def bind(
     Raises:
         ArgumentError: the number of arguments, a type, a shape, overlap, or a read-only array that is written.
     """
+    structured = structured_names(parameters, arguments)
+    arguments = unpacked(parameters, arguments)
     if len(arguments) != len(parameters):
         signature = ", ".join(str(parameter) for parameter in parameters)
         raise ArgumentError(f"{function}({signature}) takes {len(parameters)} arguments, got {len(arguments)}")
     bound = [
-        _bind_array(parameter, writes, argument) if parameter.is_array else bind_scalar(parameter, argument)
+        _bind_array(parameter, writes, argument, parameter.source in structured)
+        if parameter.is_array
+        else bind_scalar(parameter, argument)
         for parameter, writes, argument in zip(parameters, written, arguments, strict=True)
     ]
     values = {parameter.name: value for parameter, value in zip(parameters, bound, strict=True)}
@@ -303,7 +314,7 @@ def contiguous(array: Array) -> Array:
     return np.require(array, requirements=["C", "A"])
 
 
-def _bind_array(parameter: Parameter, written: bool, argument: Any) -> BoundArray:
+def _bind_array(parameter: Parameter, written: bool, argument: Any, structured: bool) -> BoundArray:
     array = check_array(parameter, argument, parameter.name)
     if written and not array.flags.writeable:
         raise ArgumentError(
@@ -317,7 +328,7 @@ def _bind_array(parameter: Parameter, written: bool, argument: Any) -> BoundArra
             location=parameter.location,
             hint=f"pass a copy: {parameter.name}.copy()",
         )
-    return BoundArray(array, contiguous(array), written)
+    return BoundArray(array, contiguous(array), written, structured)
 
 
 def overlaps_itself(array: Array) -> bool:
@@ -352,7 +363,9 @@ def _check_shape(parameter: Parameter, array: Array, values: Mapping[str, Bound]
 def _check_overlap(arrays: Sequence[tuple[Parameter, Array]]) -> None:
     for index, (parameter, array) in enumerate(arrays):
         for earlier, other in arrays[:index]:
-            if shares_memory(array, other):
+            # Numbers of two types in the same structs are not the same memory.
+            of_one = parameter.record is not None and parameter.source == earlier.source
+            if not of_one and shares_memory(array, other):
                 raise ArgumentError(
                     f"{earlier.name} and {parameter.name} share memory: a kernel's arrays must not overlap",
                     location=parameter.location,

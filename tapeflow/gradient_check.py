@@ -22,6 +22,7 @@ from tapeflow.api import gradient as differentiated
 from tapeflow.arguments import Array, Parameter
 from tapeflow.errors import TapeflowError, remark
 from tapeflow.loading import Kernel
+from tapeflow.records import separated, unpacked_names
 from tapeflow.tangents import Jvp, jvp
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 2e-2}
@@ -151,7 +152,11 @@ def check(
         ArgumentError: the arguments or seeds do not fit the kernel.
     """
     rng = np.random.default_rng(seed)
-    cotangents = dict(seeds) if seeds is not None else _random_cotangents(gradient, arguments, rng)
+    arguments = separated(gradient.parameters, arguments)
+    if seeds is not None:
+        cotangents = unpacked_names(gradient.parameters, seeds, "seeds", gradient.batch)
+    else:
+        cotangents = _random_cotangents(gradient, arguments, rng)
     weights = _members(gradient, cotangents)
     adjoints = _members(gradient, gradient(*_copies(arguments), seeds=cotangents).gradients)
     # The primal's values are those of any gradient; with one cotangent they are had soonest.
@@ -311,11 +316,12 @@ def _central(objective: Callable[[float], float], step: float) -> float:
 
 
 def _relative_error(a: float, b: float, size: float | None = None) -> float:
-    """Of `a` and `b`, relative to the larger of them, or to `size`."""
+    """Of `a` and `b`, relative to the larger of them, or to `size`; infinite where one is no finite number."""
     if a == b:
         return 0.0
     largest = max(abs(a), abs(b)) if size is None else size
-    return abs(a - b) / largest if math.isfinite(largest) else math.inf
+    finite = math.isfinite(a) and math.isfinite(b) and math.isfinite(largest)
+    return abs(a - b) / largest if finite and largest else math.inf
 
 
 def _size(argument: Any) -> float:

@@ -21,6 +21,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import check_batch
+from tapeflow.records import unpacked
 from tapeflow.tangents import Jvp, jvp
 
 Mode = Literal["forward", "reverse"]
@@ -34,7 +35,7 @@ class JacobianResult:
         value: what the kernel returned; None for a void function.
         jacobian: by output, "return" for the return value, and then by argument in `wrt`: an array whose shape is the
             output's followed by the argument's, the derivatives of the output's final by the argument's initial
-            elements; a float of a number by a number.
+            elements; a float of a number by a number. Structs are the arrays of numbers that generated code takes.
         mode: how it was had.
         runs: how often the kernel ran.
     """
@@ -78,7 +79,9 @@ class Jacobian:
             MemoryError: there is no memory for the tape, or for the Jacobian.
             TapeflowError: there is no C compiler, or it fails.
         """
-        inputs, outputs = self._parts(arguments)
+        # Derivatives of structs are by their numbers, which have a place in a table.
+        apart = unpacked(self._first.parameters, arguments)
+        inputs, outputs = self._parts(apart)
         mode = self.mode or _shorter(inputs, outputs)
         given, found = (inputs, outputs) if mode == "forward" else (outputs, inputs)
         total = _count(given)
@@ -88,7 +91,7 @@ class Jacobian:
         value: float | int | bool | None = None
         starts = range(0, max(1, total), members)
         for start in starts:
-            used = arguments if start == starts[-1] else _copies(arguments)
+            used = apart if start == starts[-1] else _copies(apart)
             value, derivatives = _run(derivative, used, _units(given, start, members))
             for part in found:
                 rows[part.name][start : start + members] = derivatives[part.name][: total - start]

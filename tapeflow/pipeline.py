@@ -162,6 +162,7 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
         TapeflowError: a name is unknown, twice there, or not of floating-point numbers; or there is none.
     """
     by_name = {parameter.name: parameter for parameter in kernel.parameters}
+    wrt = wrt if isinstance(wrt, str) else _without_structs(kernel, wrt)
     candidates = ", ".join(name for name, parameter in by_name.items() if parameter.is_float)
     hint = f"these can be differentiated: {candidates}" if candidates else None
     if isinstance(wrt, str):
@@ -180,6 +181,15 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
         if list(wrt).count(name) > 1:
             raise TapeflowError(f"wrt: '{name}' is there twice")
     return tuple(name for name in by_name if name in wrt)
+
+
+def _without_structs(kernel: Kernel, wrt: Sequence[str]) -> list[str]:
+    """`wrt` with the floats of structs of several types instead of the structs' own names."""
+    names: list[str] = []
+    for name in wrt:
+        parts = [it.name for it in kernel.parameters if it.source == name != it.name and it.is_float]
+        names += parts or [name]
+    return names
 
 
 def gradient_name(kernel: Kernel, mode: Mode = Mode.GRADIENT, batch: int | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 
 from tapeflow.arguments import Array, Parameter
 from tapeflow.errors import TapeflowError
+
+MOST_BYTES_DRAWN = 1 << 30
+"""Of all arrays that are drawn for one kernel: gradients, copies and the tape come on top."""
 
 
 def read_archive(path: Path) -> dict[str, Any]:
@@ -62,14 +66,40 @@ def complete_arguments(
         interval: that random numbers are drawn from, uniformly.
 
     Raises:
-        TapeflowError: a name is unknown, or an argument is missing that cannot be drawn.
+        TapeflowError: a name is unknown, an argument is missing that cannot be drawn, or the arrays would be too large.
     """
     names = [parameter.name for parameter in parameters]
     for name in given:
         if name not in names:
             raise TapeflowError(f"the kernel has no parameter '{name}'", hint=f"its parameters: {', '.join(names)}")
+    _check_size(parameters, given)
     rng = np.random.default_rng(seed)
     return [_argument(parameter, given, rng, interval) for parameter in parameters]
+
+
+def _check_size(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> None:
+    """Refuse to draw more than `MOST_BYTES_DRAWN`, before the system ends us for it."""
+    total = 0
+    for parameter in parameters:
+        if not _is_drawn(parameter, given) or not parameter.is_array:
+            continue
+        total += prod(_shape(parameter, given)) * parameter.dtype.itemsize
+        if total > MOST_BYTES_DRAWN:
+            raise TapeflowError(
+                f"{parameter}: arrays of {total:,} bytes would be drawn at random, at most {MOST_BYTES_DRAWN:,} are",
+                location=parameter.location,
+                hint=f"give smaller extents, or an array {parameter.name} in an .npz file",
+            )
+
+
+def _is_drawn(parameter: Parameter, given: Mapping[str, Any]) -> bool:
+    """Whether no value is given that is more than the length of an array."""
+    value = given.get(parameter.name)
+    return parameter.is_float and (value is None or (parameter.is_array and not np.ndim(value)))
+
+
+def _shape(parameter: Parameter, given: Mapping[str, Any]) -> list[int]:
+    return [_extent(parameter, extent, given) for extent in parameter.extents or ()]
 
 
 def _argument(
@@ -87,8 +117,7 @@ def _argument(
         )
     if parameter.extents is None:
         return float(rng.uniform(*interval))
-    shape = [_extent(parameter, extent, given) for extent in parameter.extents]
-    return rng.uniform(*interval, shape).astype(parameter.dtype)
+    return rng.uniform(*interval, _shape(parameter, given)).astype(parameter.dtype)
 
 
 def _extent(parameter: Parameter, extent: int | str | None, given: Mapping[str, Any]) -> int:

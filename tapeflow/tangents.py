@@ -29,6 +29,7 @@ from tapeflow.loading import Kernel, as_kernel
 from tapeflow.members import members_first, zeros
 from tapeflow.options import Options
 from tapeflow.pipeline import Mode, compile_gradient
+from tapeflow.records import unpacked_names
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class _Tangents(Gradient):
 
     def _directions(self, given: Mapping[str, Any], bound: Sequence[Bound], role: str) -> dict[str, Any]:
         """A tangent for every active argument, fresh arrays that the function may change; 0 where none is given."""
+        given = unpacked_names(self.parameters, given, role, self.batch)
         known = ", ".join(self.wrt)
         if not given:
             raise ArgumentError(f"{role}: no direction is given", hint=f"give one for some of: {known}")
@@ -156,7 +158,7 @@ class Jvp(_Tangents):
         found: dict[str, Any] = {}
         if self.returns_float:
             found[RETURN] = call.of_return if call.of_return is not None else float(outcome[1])
-        found |= {name: self._seen(call.directions[name]) for name in self.outputs}
+        found |= self._packed({name: self._seen(call.directions[name]) for name in self.outputs}, call.bound)
         return TangentResult(outcome[0] if outcome else None, found)
 
     def prepare_tangents(self, arguments: Sequence[Any], tangents: Mapping[str, Any]) -> TangentCall:
@@ -220,7 +222,7 @@ class HessianProduct(_Tangents):
             for p in self.parameters
             if p.name in self.wrt
         }
-        return ProductResult(result.value, result.gradients, found)
+        return ProductResult(result.value, result.gradients, self._packed(found, call.bound))
 
 
 def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], *, batch: int | None = None) -> Jvp:
