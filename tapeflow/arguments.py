@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, BlockArgument
 
 from tapeflow.analysis.source_names import source_name
 from tapeflow.errors import ArgumentError, TapeflowError
+from tapeflow.extents import extent_value
 from tapeflow.records import record_type, structured_names, unpacked
 
 Array = NDArray[Any]
@@ -36,8 +37,8 @@ class Parameter:
     Attributes:
         name: as in the source.
         type: of the scalar, or of the array's elements.
-        extents: of an array, one a dimension: a number, the name of the parameter that holds it, or None where the
-            source does not say; None for a scalar.
+        extents: of an array, one a dimension: a number, the name of the parameter that holds it or an expression with
+            such names, or None where the source does not say; None for a scalar.
         location: in the source.
         source: the name of the parameter in the source; another where that is structs of several types of numbers.
         record: the NumPy type of the structs whose numbers these are; None for all others.
@@ -348,7 +349,7 @@ def _check_shape(parameter: Parameter, array: Array, values: Mapping[str, Bound]
     assert parameter.extents is not None
     expected: list[int] = []
     for extent, actual in zip(parameter.extents, array.shape, strict=True):
-        value = values.get(extent) if isinstance(extent, str) else extent
+        value = extent_value(extent, values) if isinstance(extent, str) else extent
         # An extent below 0 is an empty array to the loops over it.
         expected.append(max(value, 0) if isinstance(value, int) else actual)
     if tuple(expected) != array.shape:

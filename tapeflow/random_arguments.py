@@ -11,6 +11,7 @@ import numpy as np
 
 from tapeflow.arguments import Array, Parameter
 from tapeflow.errors import TapeflowError
+from tapeflow.extents import extent_value, names_in
 
 MOST_BYTES_DRAWN = 1 << 30
 """Of all arrays that are drawn for one kernel: gradients, copies and the tape come on top."""
@@ -123,12 +124,20 @@ def _argument(
 def _extent(parameter: Parameter, extent: int | str | None, given: Mapping[str, Any]) -> int:
     if isinstance(extent, int):
         return extent
-    length = given.get(parameter.name if extent is None else extent)
+    names = (parameter.name,) if extent is None else names_in(extent)
+    for name in names:
+        _check_length(parameter, name, given.get(name))
+    value = given[parameter.name] if extent is None else extent_value(extent, given)
+    if value is None:
+        raise TapeflowError(f"{parameter}: its extent has no value", location=parameter.location)
+    return max(value, 0)
+
+
+def _check_length(parameter: Parameter, name: str, length: Any) -> None:
+    """Refuse a missing part of an extent, or one that is no integer."""
     if length is None:
-        name = parameter.name if extent is None else extent
         raise TapeflowError(
             f"{parameter}: its extent is not known", location=parameter.location, hint=f"give {name}=..."
         )
     if isinstance(length, bool) or not isinstance(length, int):
         raise TapeflowError(f"{parameter}: an extent is an integer, not {length!r}", location=parameter.location)
-    return max(length, 0)

@@ -190,6 +190,9 @@ class Arrays:
     def _spelled_extent(self, text: str, argument: BlockArgument, arguments: dict[str, BlockArgument]) -> Extent:
         if text.isdecimal():
             return int(text)
+        if not text.isidentifier():
+            # An expression, which a call is checked against: the function has no value of it.
+            return None
         if text not in arguments:
             raise TapeflowError(
                 f"the extent '{text}' of '{parameter_name(self.function, argument)}' is no parameter",

@@ -122,6 +122,12 @@ class Pointers:
     def place(self, array: Array, subscripts: Sequence[Index], node: Node) -> Place:
         """The element of `array` with these `subscripts`."""
         build, folding, element = self._build, array.type.folding, array.type.element
+        for subscript, extent in zip(subscripts, array.type.extents, strict=True):
+            if isinstance(subscript, int) and extent is not None and not 0 <= subscript < extent:
+                raise node.error(
+                    f"the subscript {subscript} is outside of the {extent} elements that this array is declared with",
+                    "declare the array as long as it is, or mend the subscript",
+                )
         if folding is not None:
             position: Index = 0
             for subscript, step in zip(subscripts[folding.kept :], folding.steps, strict=True):

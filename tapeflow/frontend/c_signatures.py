@@ -196,12 +196,43 @@ def _extent(declaration: Node, size: int | Node | None, depth: int) -> str:
     named = variable(size)
     if named is not None and named.kind == "PARM_DECL":
         return named.spelling
+    if depth == 0 and (spelled := _spelled(size)) is not None:
+        return spelled
     # Taken as unknown, an outermost extent could not be checked against the array that is passed.
     unchecked = f", or leave it out ('{declaration.spelling}[]') if no length is to be checked" if depth == 0 else ""
     raise size.error(
         f"this extent of '{declaration.spelling}' is an expression, which is not supported",
         f"add a parameter for it, before the array, and use its name here{unchecked}",
     )
+
+
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+def _spelled(size: Node, precedence: int = 0) -> str | None:
+    """An extent that is computed from parameters and constants, as text; None if it is anything else.
+
+    Args:
+        size: the expression.
+        precedence: of the operator around it: a weaker one is put in parentheses.
+    """
+    if (known := integer(size)) is not None:
+        return str(known) if known >= 0 else f"({known})"
+    if (named := variable(size)) is not None:
+        scalar = scalar_of(named.type)
+        is_count = scalar is not None and scalar.is_integer and named.kind == "PARM_DECL"
+        return named.spelling if is_count else None
+    inner = size.stripped
+    own = _PRECEDENCE.get(inner.operator or "") if inner.kind == "BINARY_OPERATOR" else None
+    if own is None:
+        return None
+    left, right = inner.children
+    # What is on the right must bind more tightly: `a - (b - c)`.
+    texts = _spelled(left, own), _spelled(right, own + 1)
+    if None in texts:
+        return None
+    text = f"{texts[0]} {inner.operator} {texts[1]}"
+    return f"({text})" if own < precedence else text
 
 
 def returned(function: Node) -> Node | None:

@@ -521,9 +521,27 @@ REST = [
     ),
     Refused(
         "outer_extent_expr",
-        "double f(int n, const double x[n + 1]) { return x[n]; }",
+        "double f(int n, const double x[n & 6]) { return x[n]; }",
         "1:32",
         "this extent of 'x' is an expression, which is not supported",
+    ),
+    Refused(
+        "subscript_of_parameter",
+        "double f(const double x[3]) { return x[0] + x[3]; }",
+        "1:45",
+        "the subscript 3 is outside of the 3 elements that this array is declared with",
+    ),
+    Refused(
+        "subscript_of_row",
+        "void f(double A[][2][3], int i) { double (*r)[3] = A[i]; r[2][0] = 1; }",
+        "1:58",
+        "the subscript 2 is outside of the 2 elements that this array is declared with",
+    ),
+    Refused(
+        "subscript_negative",
+        "double f(const double *x, const double A[4]) { x++; return A[x[0] > 0 ? 1 : 2] + *(A - 1); }",
+        "1:82",
+        "the subscript -1 is outside of the 4 elements that this array is declared with",
     ),
     Refused(
         "long_double",
