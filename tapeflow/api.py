@@ -17,8 +17,9 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Attribute
 
+from tapeflow.analysis.complex_pairs import is_complex
 from tapeflow.arguments import (
     ArgumentError,
     Array,
@@ -28,8 +29,10 @@ from tapeflow.arguments import (
     check_array,
     overlaps_itself,
     shares_memory,
+    whole_numbers,
 )
 from tapeflow.backend.native import NativeFunction
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import TapeflowError
 from tapeflow.explanation import Explanation, explain
 from tapeflow.loading import Kernel, as_kernel
@@ -48,9 +51,10 @@ class Result:
     Attributes:
         value: what the kernel returned; None for a void function.
         gradients: for each differentiated argument the gradient: an array of its shape and dtype, a float for a scalar.
+            By a complex z = x + iy it is dL/dx + i dL/dy, of the real L that the seeds weigh the outputs to.
     """
 
-    value: float | int | bool | None
+    value: float | int | complex | bool | None
     gradients: dict[str, Any]
 
 
@@ -114,7 +118,12 @@ class Gradient:
     @property
     def returns_float(self) -> bool:
         """Whether the kernel returns a floating-point number, which `seeds` calls "return"."""
-        return any(isinstance(type_, AnyFloat) for type_ in self.kernel.function.function_type.outputs)
+        return any(map(has_derivative, self.kernel.function.function_type.outputs))
+
+    @property
+    def returns_complex(self) -> bool:
+        """Whether that number is complex, so that it has no derivative without a seed."""
+        return any(map(is_complex, self.kernel.function.function_type.outputs))
 
     @property
     def c_source(self) -> str:
@@ -154,7 +163,8 @@ class Gradient:
         Args:
             arguments: of the kernel, in source order: Python numbers, NumPy arrays of the declared dtypes and extents.
             seeds: cotangents of the outputs by name: for an array that the kernel writes an array of its shape, for
-                "return" a number (1 when it is not given). A void function needs at least one.
+                "return" a number (1 when it is not given). A void function needs at least one, and one that returns
+                a complex number needs that of "return": s stands for the derivative of Re(conj(s) value).
             accumulate: arrays by name in `wrt`; the gradients are added to them too.
 
         Raises:
@@ -217,14 +227,20 @@ class Gradient:
 
     def collect(self, call: Call, outcome: Sequence[float | int | bool]) -> Result:
         """The result of `call`, whose gradient function returned `outcome`: its results in the order of the IR."""
-        returned = len(self.kernel.function.function_type.outputs)
-        adjoints = iter(outcome[returned:])
+        returned = self.kernel.function.function_type.outputs.data
+        numbers = whole_numbers(outcome, [*returned, *self.scalars_in_wrt])
+        adjoints = iter(numbers[len(returned) :])
         gradients: dict[str, Any] = {}
         for parameter in self.parameters:
             if parameter.name in self.wrt:
                 is_array = parameter.is_array
-                gradients[parameter.name] = call.shadows[parameter.name] if is_array else float(next(adjoints))
-        return Result(outcome[0] if returned else None, gradients)
+                gradients[parameter.name] = call.shadows[parameter.name] if is_array else next(adjoints)
+        return Result(numbers[0] if returned else None, gradients)
+
+    @property
+    def scalars_in_wrt(self) -> tuple[Attribute, ...]:
+        """The types of the scalars it is differentiated with respect to, in source order."""
+        return tuple(p.type for p in self.parameters if p.name in self.wrt and not p.is_array)
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
@@ -244,6 +260,12 @@ class Gradient:
                 if self.compiled.active
                 else "return a floating-point number, or write an array of them",
             )
+        if self.returns_complex and RETURN not in given:
+            raise ArgumentError(
+                f"{self.kernel.name} returns a complex number, which has no gradient without a seed",
+                location=self.kernel.function.location,
+                hint=f"seeds={{'{RETURN}': 1}} is for its real part, {{'{RETURN}': 1j}} for its imaginary part",
+            )
         cotangents: dict[str, Any] = {}
         if self.returns_float:
             cotangents[RETURN] = self._return_seed(given.get(RETURN, 1.0))
@@ -262,7 +284,10 @@ class Gradient:
                 cotangents[parameter.name] = np.array(seed, order="C")
         return cotangents
 
-    def _return_seed(self, seed: Any) -> float:
+    def _return_seed(self, seed: Any) -> float | complex:
+        numbers = (int, float, complex, np.number) if self.returns_complex else (int, float, np.integer, np.floating)
+        if self.returns_complex and isinstance(seed, numbers) and not isinstance(seed, bool):
+            return complex(cast(complex, seed))
         if isinstance(seed, (int, float, np.integer, np.floating)) and not isinstance(seed, bool):
             return float(cast(float, seed))
         raise ArgumentError(f"seeds['{RETURN}']: expected a number, got {type(seed).__name__}")
@@ -318,7 +343,7 @@ def gradient(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: O
 
 def value_and_gradient(
     kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None
-) -> Callable[..., tuple[float | int | bool | None, dict[str, Any]]]:
+) -> Callable[..., tuple[float | int | complex | bool | None, dict[str, Any]]]:
     """A function of the kernel's arguments that returns its value and its gradients, by running it once.
 
     The arguments, the errors, and what is done to arrays are those of the object that `gradient` returns.
@@ -333,7 +358,7 @@ def value_and_gradient(
     """
     made = gradient(kernel, wrt, options)
 
-    def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | bool | None, dict[str, Any]]:
+    def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | complex | bool | None, dict[str, Any]]:
         result = made(*arguments, **keywords)
         return result.value, result.gradients
 

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    ComplexType,
     DictionaryAttr,
     IndexType,
     IntegerType,
@@ -22,7 +23,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument
 
+from tapeflow.analysis.complex_pairs import complex_part, is_complex
 from tapeflow.analysis.source_names import source_name
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import TapeflowError
 
 Array = NDArray[Any]
@@ -56,21 +59,21 @@ class Parameter:
 
     @property
     def is_float(self) -> bool:
-        """Whether it is, or has, floating-point numbers: what can be differentiated."""
-        return isinstance(self.type, AnyFloat)
+        """Whether it is, or has, floating-point numbers, real or complex: what can be differentiated."""
+        return has_derivative(self.type)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type of the scalar or of the elements."""
-        return numpy_type(self.type)
+        return numpy_type(self.type, self.location)
 
     def __str__(self) -> str:
         shape = "".join(f"[{'' if extent is None else extent}]" for extent in self.extents or ())
         return f"{self.dtype} {self.name}{shape}"
 
 
-def numpy_type(scalar: Attribute) -> np.dtype[Any]:
-    """The NumPy type of a scalar type of the IR.
+def numpy_type(scalar: Attribute, location: LocationAttr | None = None) -> np.dtype[Any]:
+    """The NumPy type of a scalar type of the IR, which stands at `location`.
 
     Raises:
         TapeflowError: C has no such type.
@@ -84,10 +87,31 @@ def numpy_type(scalar: Attribute) -> np.dtype[Any]:
             return np.dtype(f"int{scalar.width.data}")
         case _ if isinstance(scalar, AnyFloat) and scalar.bitwidth in (32, 64):
             return np.dtype(f"float{scalar.bitwidth}")
+        case ComplexType() if (part := complex_part(scalar)) is not None and part.bitwidth in (32, 64):
+            return np.dtype(f"complex{2 * part.bitwidth}")
         case _:
             raise TapeflowError(
-                f"parameters of type {scalar} are not supported", hint="use f32, f64, or an integer type"
+                f"parameters of type {scalar} are not supported",
+                location=location,
+                hint="use f32, f64, complex numbers of these, or an integer type",
             )
+
+
+def real_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the parts of numbers of a floating-point type, real or complex."""
+    return np.real(np.empty(0, dtype)).dtype
+
+
+def as_reals(numbers: Any) -> Array:
+    """Numbers as an array of floats: complex ones as pairs along a last axis, as they lie in memory."""
+    array: Array = np.asarray(numbers)
+    return np.stack((np.real(array), np.imag(array)), -1) if np.iscomplexobj(array) else array
+
+
+def whole_numbers(outcome: Sequence[Any], types: Sequence[Attribute]) -> list[Any]:
+    """The numbers of `types` that `outcome`, results of a function in C, are the parts of."""
+    parts = iter(outcome)
+    return [complex(next(parts), next(parts)) if is_complex(type_) else next(parts) for type_ in types]
 
 
 def parameters_of(function: func.FuncOp) -> tuple[Parameter, ...]:
@@ -141,7 +165,7 @@ class BoundArray:
             self.given[...] = self.used
 
 
-Bound = BoundArray | int | float | bool
+Bound = BoundArray | int | float | complex | bool
 
 
 def bind(
@@ -173,7 +197,7 @@ def bind(
     return bound
 
 
-def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
+def bind_scalar(parameter: Parameter, argument: Any) -> int | float | complex | bool:
     """`argument` as the Python number that `parameter` takes.
 
     Raises:
@@ -189,6 +213,15 @@ def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
         try:
             return float(argument)
+        except (TypeError, ValueError):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
+        except OverflowError:
+            raise refuse(f"the integer is too large for {dtype}") from None
+    if dtype.kind == "c":
+        if isinstance(argument, (str, bytes)) or np.ndim(argument):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
+        try:
+            return complex(argument)
         except (TypeError, ValueError):
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
         except OverflowError:

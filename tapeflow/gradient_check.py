@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import Attribute
 
 from tapeflow.api import RETURN, Gradient
-from tapeflow.arguments import Array, Parameter
+from tapeflow.arguments import Array, Parameter, as_reals, real_type
 from tapeflow.errors import TapeflowError, remark
 from tapeflow.loading import Kernel
 from tapeflow.tangents import Jvp, jvp
@@ -158,13 +159,14 @@ def check(
             continue
         for _ in range(directions):
             # In the argument's type, so that forward mode is given the direction that the others see.
-            drawn = np.asarray(rng.standard_normal(np.shape(arguments[position])), parameter.dtype)
-            direction = drawn.astype(np.float64)
-            terms = np.asarray(result.gradients[parameter.name], np.float64) * direction
+            drawn = _random_numbers(np.shape(arguments[position]), parameter, rng)
+            direction = drawn.astype(_wide(parameter))
+            terms = _wide_reals(result.gradients[parameter.name]) * as_reals(direction)
             product = float(np.sum(terms))
             scale = _size(arguments[position])
-            found, step = _derivative(along.line(position, direction, parameter), scale, _STEPS[parameter.dtype])
-            limit = TOLERANCE[parameter.dtype] if tolerance is None else tolerance
+            real = real_type(parameter.dtype)
+            found, step = _derivative(along.line(position, direction, parameter), scale, _STEPS[real])
+            limit = TOLERANCE[real] if tolerance is None else tolerance
             error = _relative_error(product, found)
             check = DirectionCheck(parameter.name, product, found, step, error, limit)
             checks.append(tangents.extend(check, terms, drawn) if tangents else check)
@@ -188,7 +190,7 @@ class _Forward:
         """`check`, of the gradient with the `terms` of its dot product, with what forward mode gives in `direction`."""
         if self._jvp is None:
             return check
-        tangents = {check.wrt: direction if check.wrt in self._arrays else float(direction)}
+        tangents = {check.wrt: direction if check.wrt in self._arrays else direction.item()}
         result = self._jvp(*_copies(self._arguments), tangents=tangents)
         outputs = [
             np.ravel(terms_of) for terms_of in self._terms(result.tangents | _unwritten(tangents, result.tangents))
@@ -208,7 +210,7 @@ class _Forward:
         """Of `<J v, w>`, for each output."""
         for name, tangent in tangents.items():
             weight = self._cotangents.get(name, 1.0 if name == RETURN else 0.0)
-            yield np.asarray(tangent, np.float64) * np.asarray(weight, np.float64)
+            yield _inner_terms(tangent, weight)
 
 
 def _unwritten(tangents: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,12 +222,40 @@ def _unwritten(tangents: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[
 
 def _shortest_type(kernel: Kernel) -> np.dtype[Any]:
     """float32 where anything in the kernel is computed or kept in it, else float64."""
-    single = any(parameter.dtype == np.float32 for parameter in kernel.parameters) or any(
-        isinstance(getattr(result.type, "element_type", result.type), Float32Type)
-        for op in kernel.module.walk()
-        for result in op.results
+    single = any(real_type(parameter.dtype) == np.float32 for parameter in kernel.parameters) or any(
+        isinstance(_innermost_type(result.type), Float32Type) for op in kernel.module.walk() for result in op.results
     )
     return np.dtype(np.float32 if single else np.float64)
+
+
+def _innermost_type(type_: Attribute) -> Attribute:
+    """That of the parts of the elements of an array of complex numbers, say."""
+    while (inner := getattr(type_, "element_type", None)) is not None:
+        type_ = inner
+    return type_
+
+
+def _wide(parameter: Parameter) -> np.dtype[Any]:
+    """The double that holds the numbers of `parameter`, real or complex."""
+    return np.dtype(np.complex128 if parameter.dtype.kind == "c" else np.float64)
+
+
+def _wide_reals(numbers: Any) -> Array:
+    return as_reals(numbers).astype(np.float64)
+
+
+def _inner_terms(numbers: Any, weight: Any) -> Array:
+    """Of the real inner product `Re(conj(weight) number)` of complex or real numbers."""
+    if np.iscomplexobj(numbers):
+        return _wide_reals(np.asarray(numbers, np.complex128)) * _wide_reals(np.asarray(weight, np.complex128))
+    return np.asarray(numbers, np.float64) * np.asarray(weight, np.float64)
+
+
+def _random_numbers(shape: tuple[int, ...], parameter: Parameter, rng: np.random.Generator) -> Array:
+    drawn = rng.standard_normal(shape)
+    if parameter.dtype.kind == "c":
+        drawn = drawn + 1j * rng.standard_normal(shape)
+    return np.asarray(drawn, parameter.dtype)
 
 
 class _Along:
@@ -240,19 +270,21 @@ class _Along:
         def objective(t: float) -> float:
             moved = _copies(self._arguments)
             # A sum of arrays of rank 0 is a scalar in NumPy.
-            there = np.asarray(np.asarray(self._arguments[position], np.float64) + t * direction)
-            moved[position] = there.astype(parameter.dtype) if parameter.is_array else float(there)
+            there = np.asarray(np.asarray(self._arguments[position], _wide(parameter)) + t * direction)
+            moved[position] = there.astype(parameter.dtype) if parameter.is_array else there.item()
             return self._objective(moved)
 
         return objective
 
     def _objective(self, arguments: list[Any]) -> float:
         value = self._gradient(*arguments, seeds=self._cotangents).value
-        total = self._cotangents.get("return", 1.0) * value if isinstance(value, float) else 0.0
+        total = 0.0
+        if isinstance(value, float | complex):
+            total = float(np.sum(_inner_terms(value, self._cotangents.get(RETURN, 1.0))))
         for name, cotangent in self._cotangents.items():
-            if name != "return":
+            if name != RETURN:
                 output = arguments[self._gradient.position(name)]
-                total += float(np.sum(np.asarray(output, np.float64) * np.asarray(cotangent, np.float64)))
+                total += float(np.sum(_inner_terms(output, cotangent)))
         return total
 
 
@@ -261,7 +293,9 @@ def _random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.ran
     for name in gradient.outputs:
         parameter = gradient.parameters[gradient.position(name)]
         shape = np.shape(arguments[gradient.position(name)])
-        cotangents[name] = np.asarray(rng.standard_normal(shape), parameter.dtype)
+        cotangents[name] = _random_numbers(shape, parameter, rng)
+    if gradient.returns_complex:
+        cotangents[RETURN] = complex(*rng.standard_normal(2))
     return cotangents
 
 
@@ -303,7 +337,7 @@ def _relative_error(a: float, b: float, size: float | None = None) -> float:
 
 def _size(argument: Any) -> float:
     """A typical magnitude of the elements of `argument`; 1 where they are all 0."""
-    elements = np.abs(np.asarray(argument, np.float64))
+    elements = np.abs(np.asarray(argument)).astype(np.float64)
     return float(np.sqrt(np.mean(elements**2))) or 1.0 if elements.size else 1.0
 
 

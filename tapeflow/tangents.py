@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from tapeflow.analysis.complex_pairs import paired
 from tapeflow.api import RETURN, Gradient, Result
-from tapeflow.arguments import ArgumentError, Array, Bound, BoundArray, bind, bind_scalar, check_array
+from tapeflow.arguments import ArgumentError, Array, Bound, BoundArray, bind, bind_scalar, check_array, whole_numbers
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import Mode, compile_gradient
@@ -33,7 +35,7 @@ class TangentResult:
             an array of its shape and dtype, the tangent of its final value.
     """
 
-    value: float | int | bool | None
+    value: float | int | complex | bool | None
     tangents: dict[str, Any]
 
 
@@ -81,9 +83,10 @@ class _Tangents(Gradient):
                 directions[name] = self._scalar_direction(name, given.get(name, 0.0), role)
         return directions
 
-    def _scalar_direction(self, name: str, given: Any, role: str) -> float:
+    def _scalar_direction(self, name: str, given: Any, role: str) -> float | complex:
         try:
-            return float(bind_scalar(self.parameters[self.position(name)], given))
+            # A parameter in wrt is a float or complex number, and so is what fits it.
+            return cast("float | complex", bind_scalar(self.parameters[self.position(name)], given))
         except ArgumentError as error:
             raise ArgumentError(f"{role}: {error.message}", location=error.position) from None
 
@@ -124,9 +127,11 @@ class Jvp(_Tangents):
         with self._lock:
             outcome = self.native.call([*inputs, *self._in_order(directions)])
         _write_back(bound)
-        found: dict[str, Any] = {RETURN: float(outcome[1])} if self.returns_float else {}
+        returned = self.kernel.function.function_type.outputs.data
+        numbers = whole_numbers(outcome, [*returned, *filter(has_derivative, returned)])
+        found: dict[str, Any] = {RETURN: numbers[1]} if self.returns_float else {}
         found |= {name: directions[name] for name in self.outputs}
-        return TangentResult(outcome[0] if outcome else None, found)
+        return TangentResult(numbers[0] if numbers else None, found)
 
 
 class HessianProduct(_Tangents):
@@ -157,13 +162,12 @@ class HessianProduct(_Tangents):
         with self._lock:
             outcome = self.native.call([*call.inputs, *self._in_order(directions), *products.values()])
         _write_back(call.bound)
-        scalars = sum(not parameter.is_array and parameter.name in self.wrt for parameter in self.parameters)
-        tangents = iter(outcome[len(outcome) - scalars :])
-        result = self.collect(call, outcome[: len(outcome) - scalars])
+        scalars = self.scalars_in_wrt
+        parts = sum(len(paired(type_)) for type_ in scalars)
+        tangents = iter(whole_numbers(outcome[len(outcome) - parts :], scalars))
+        result = self.collect(call, outcome[: len(outcome) - parts])
         found: dict[str, Any] = {
-            p.name: products[p.name] if p.is_array else float(next(tangents))
-            for p in self.parameters
-            if p.name in self.wrt
+            p.name: products[p.name] if p.is_array else next(tangents) for p in self.parameters if p.name in self.wrt
         }
         return ProductResult(result.value, result.gradients, found)
 

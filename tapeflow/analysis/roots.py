@@ -15,6 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import SymbolTable
 
 from tapeflow.dialects.ad import AccumulateOp
+from tapeflow.dialects.memref_more import TransposeOp
 
 VIEWS = (
     memref.CastOp,
@@ -24,6 +25,7 @@ VIEWS = (
     memref.ViewOp,
     memref.CollapseShapeOp,
     memref.ExpandShapeOp,
+    TransposeOp,
 )
 """Operations whose result is a view of their first operand."""
 

@@ -27,11 +27,13 @@ from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.lower_affine import lower_affine
+from tapeflow.transforms.lower_complex import lower_complex
 from tapeflow.transforms.lower_copies import lower_copies
 from tapeflow.transforms.lower_execute_region import lower_execute_region
 from tapeflow.transforms.lower_index_switch import lower_index_switch
 from tapeflow.transforms.lower_linalg import lower_linalg
 from tapeflow.transforms.lower_parallel import lower_parallel
+from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
@@ -127,6 +129,21 @@ def keep_local_arrays_in_their_blocks(function: func.FuncOp) -> None:
             Rewriter.replace_op(op, local)
 
 
+def lower_structure(function: func.FuncOp) -> None:
+    """Lower the operations on whole arrays, and the loops and branches that core IR lacks, of `function`.
+
+    Raises:
+        TapeflowError: one cannot be lowered.
+    """
+    lower_affine(function)
+    lower_linalg(function)
+    lower_copies(function)
+    lower_execute_region(function)
+    lower_index_switch(function)
+    lower_parallel(function)
+    lower_views(function)
+
+
 def prepare(
     function: func.FuncOp, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str] | None = None
 ) -> None:
@@ -136,12 +153,7 @@ def prepare(
         TapeflowError: it has something that cannot be brought into that form.
     """
     inline_calls(function, functions, rules)
-    lower_affine(function)
-    lower_linalg(function)
-    lower_copies(function)
-    lower_execute_region(function)
-    lower_index_switch(function)
-    lower_parallel(function)
+    lower_structure(function)
     check_operations(function)
     keep_local_arrays_in_their_blocks(function)
     gather_tables(function)
@@ -165,5 +177,7 @@ class AdPreparePass(ModulePass):
         functions = functions_of(op)
         rules = rules_of(op)
         of_rules = (functions[name] for pair in rules.items() for name in pair)
-        for function in dict.fromkeys((*targets(op), *of_rules)):
+        wanted = dict.fromkeys((*targets(op), *of_rules))
+        lower_complex(op, wanted, lower_structure)
+        for function in wanted:
             prepare(function, functions, rules)
