@@ -31,7 +31,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.affine_parser import AffineParser
 from xdsl.universe import Universe
 
-from tapeflow.dialects import affine_more, memref_more
+from tapeflow.dialects import affine_more, arith_more, math_more, memref_more
 from tapeflow.frontend import mlir_linalg
 
 Parse = Callable[[Parser], Operation]
@@ -454,6 +454,8 @@ def _assume_alignment() -> type[Operation]:
 
 
 _READERS: Mapping[str, Callable[[], Sequence[type[Operation]]]] = {
+    "arith": lambda: arith_more.OPERATIONS,
+    "math": lambda: math_more.OPERATIONS,
     "linalg": mlir_linalg.operations,
     "memref": lambda: [_assume_alignment()],
 }

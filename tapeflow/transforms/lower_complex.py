@@ -30,7 +30,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.complex_pairs import complex_part, is_complex, is_complex_array, paired
-from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.analysis.requests import functions_of, requests_of, signature_of
 from tapeflow.analysis.source_names import set_result_names, set_source_name, source_name
 from tapeflow.dialects.ad import ActivityAttr, DerivativeRequest
@@ -38,6 +37,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.transforms.complex_arithmetic import FORMULAS, Pair, Real
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.loop_nest import index_constant
+from tapeflow.transforms.lower_arithmetic import check_library_name
 
 PARTS = ("re", "im")
 """What is behind the name of a complex number in the names of its parts."""
@@ -62,11 +62,10 @@ def lower_complex(module: ModuleOp, targets: Iterable[func.FuncOp], structure: C
     marks = {name: _paired_marks(request, functions, requests) for name, request in requests.items()}
     for function in found:
         structure(function)
-        _Lowering(function).run()
+        _Lowering(function, functions).run()
     for name, (arguments, results) in marks.items():
         requests[name].arguments, requests[name].results_ = arguments, results
     _lower_tables(module)
-    declare_library_functions(module)
 
 
 def _mentions_complex(type_: Attribute) -> bool:
@@ -142,8 +141,8 @@ def _lower_tables(module: ModuleOp) -> None:
 class _Lowering:
     """Lowers one function."""
 
-    def __init__(self, function: func.FuncOp):
-        self._function = function
+    def __init__(self, function: func.FuncOp, functions: Mapping[str, func.FuncOp]):
+        self._function, self._functions = function, functions
         self._pairs: dict[SSAValue, Pair] = {}
         self._replaced: list[Operation] = []
         self._split: list[BlockArgument] = []
@@ -240,6 +239,8 @@ class _Lowering:
                 self._replaced.append(op)
             case _ if (formula := FORMULAS.get(type(op))) is not None:
                 self._check_parts(op)
+                if isinstance(op, _WITH_HYPOT):
+                    check_library_name("hypot", op, self._functions)
                 operands = [self._pair(operand, build) for operand in op.operands]
                 self._replace(op, formula(*operands), build)
             case memref.LoadOp() if is_complex(op.res.type):
@@ -360,6 +361,18 @@ def _name(value: SSAValue, name: str) -> None:
     if source_name(value) is None:
         set_source_name(value, name)
 
+
+_WITH_HYPOT = (
+    complex.AbsOp,
+    complex.Atan2Op,
+    complex.LogOp,
+    complex.Log1pOp,
+    complex.PowOp,
+    complex.RsqrtOp,
+    complex.SignOp,
+    complex.SqrtOp,
+)
+"""Operations whose formulas take the absolute value."""
 
 _STRUCTURAL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.ConditionOp, scf.YieldOp, func.CallOp, func.ReturnOp)
 """Operations that only hand values on."""
