@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    ComplexType,
     DictionaryAttr,
     IndexType,
     IntegerType,
@@ -22,7 +23,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument
 
+from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.analysis.source_names import source_name
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import ArgumentError, TapeflowError
 from tapeflow.extents import extent_value
 from tapeflow.records import record_type, structured_names, unpacked
@@ -58,21 +61,21 @@ class Parameter:
 
     @property
     def is_float(self) -> bool:
-        """Whether it is, or has, floating-point numbers: what can be differentiated."""
-        return isinstance(self.type, AnyFloat)
+        """Whether it is, or has, floating-point numbers, real or complex: what can be differentiated."""
+        return has_derivative(self.type)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type of the scalar or of the elements."""
-        return numpy_type(self.type)
+        return numpy_type(self.type, self.location)
 
     def __str__(self) -> str:
         shape = "".join(f"[{'' if extent is None else extent}]" for extent in self.extents or ())
         return f"{self.dtype} {self.name}{shape}"
 
 
-def numpy_type(scalar: Attribute) -> np.dtype[Any]:
-    """The NumPy type of a scalar type of the IR.
+def numpy_type(scalar: Attribute, location: LocationAttr | None = None) -> np.dtype[Any]:
+    """The NumPy type of a scalar type of the IR, which stands at `location`.
 
     Raises:
         TapeflowError: C has no such type.
@@ -86,9 +89,13 @@ def numpy_type(scalar: Attribute) -> np.dtype[Any]:
             return np.dtype(f"int{scalar.width.data}")
         case _ if isinstance(scalar, AnyFloat) and scalar.bitwidth in (32, 64):
             return np.dtype(f"float{scalar.bitwidth}")
+        case ComplexType() if (part := complex_part(scalar)) is not None and part.bitwidth in (32, 64):
+            return np.dtype(f"complex{2 * part.bitwidth}")
         case _:
             raise TapeflowError(
-                f"parameters of type {scalar} are not supported", hint="use f32, f64, or an integer type"
+                f"parameters of type {scalar} are not supported",
+                location=location,
+                hint="use f32, f64, complex numbers of these, or an integer type",
             )
 
 
@@ -149,7 +156,7 @@ class BoundArray:
             self.given[...] = self.used
 
 
-Bound = BoundArray | int | float | bool
+Bound = BoundArray | int | float | complex | bool
 
 
 def bind(
@@ -185,7 +192,7 @@ def bind(
     return bound
 
 
-def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
+def bind_scalar(parameter: Parameter, argument: Any) -> int | float | complex | bool:
     """`argument` as the Python number that `parameter` takes.
 
     Raises:
@@ -201,6 +208,15 @@ def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
         try:
             return float(argument)
+        except (TypeError, ValueError):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
+        except OverflowError:
+            raise refuse(f"the integer is too large for {dtype}") from None
+    if dtype.kind == "c":
+        if isinstance(argument, (str, bytes)) or np.ndim(argument):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
+        try:
+            return complex(argument)
         except (TypeError, ValueError):
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
         except OverflowError:
@@ -305,7 +321,7 @@ def check_numbers(given: Any, role: str, dtype: np.dtype[Any], batch: int) -> Ar
         numbers = np.asarray(given)
     except ValueError:
         raise ArgumentError(f"{expected}, got {_described(given)}") from None
-    if numbers.dtype.kind not in "fiu" or numbers.shape != (batch,):
+    if numbers.dtype.kind not in ("fiuc" if dtype.kind == "c" else "fiu") or numbers.shape != (batch,):
         raise ArgumentError(f"{expected}, got {_described(given)}")
     return np.array(numbers, dtype)
 

@@ -60,6 +60,7 @@ class Jacobian:
         self._made: dict[tuple[Mode, int], Gradient] = {}
         self._first = first = self._derivative(mode or "reverse", batch)
         self.wrt = first.wrt
+        _check_real(first)
         self.outputs = (*((RETURN,) if first.returns_float else ()), *first.outputs)
         if not self.outputs:
             raise TapeflowError(
@@ -137,6 +138,23 @@ class _Part:
     @property
     def size(self) -> int:
         return prod(self.shape)
+
+
+def _check_real(derivative: Gradient) -> None:
+    """Refuse complex arguments and outputs, which have no table of derivatives unless they are holomorphic.
+
+    Raises:
+        TapeflowError: `derivative` is by a complex argument, or of a complex output.
+    """
+    hint = "give gradient, or jvp, a batch: 1 and 1j for each element are the derivatives of and by its two parts"
+    if derivative.returns_complex:
+        location = derivative.kernel.function.location
+        reason = f"{derivative.kernel.name} returns a complex number: Jacobians are of real numbers"
+        raise TapeflowError(reason, location=location, hint=hint)
+    for parameter in derivative.parameters:
+        if parameter.dtype.kind == "c" and parameter.name in {*derivative.wrt, *derivative.outputs}:
+            reason = f"{parameter.name} is complex: Jacobians are of real numbers"
+            raise TapeflowError(reason, location=parameter.location, hint=hint)
 
 
 def _shorter(inputs: Sequence[_Part], outputs: Sequence[_Part]) -> Mode:

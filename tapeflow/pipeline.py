@@ -9,7 +9,7 @@ from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.universe import Universe
@@ -18,6 +18,7 @@ from tapeflow.analysis.roots import written_arguments
 from tapeflow.backend.c_printer import print_c
 from tapeflow.backend.printed import PrintedC
 from tapeflow.dialects import ad
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel
 from tapeflow.options import STAGES, Options
@@ -234,7 +235,7 @@ def requested(
                 hint="rename it",
             )
     arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
-    results = [_mark(isinstance(type_, AnyFloat)) for type_ in kernel.function.function_type.outputs]
+    results = [_mark(has_derivative(type_)) for type_ in kernel.function.function_type.outputs]
     for request in _requests(kernel, mode, arguments, results, batch):
         request.location = kernel.function.location
         module.body.block.add_op(request)

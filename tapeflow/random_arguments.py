@@ -31,8 +31,8 @@ def read_archive(path: Path) -> dict[str, Any]:
     return {name: array.item() if array.ndim == 0 else array for name, array in arrays.items()}
 
 
-def parse_assignment(text: str) -> tuple[str, int | float | bool]:
-    """`n=100` as a name and a number.
+def parse_assignment(text: str) -> tuple[str, int | float | complex | bool]:
+    """`n=100` as a name and a number; `z=1+2j` is a complex one.
 
     Raises:
         ValueError: it has another form.
@@ -46,7 +46,8 @@ def parse_assignment(text: str) -> tuple[str, int | float | bool]:
         return name, int(value, 0)
     except ValueError:
         try:
-            return name, float(value)
+            number = complex(value)
+            return name, number if "j" in value.lower() else number.real
         except ValueError:
             raise ValueError(f"'{text}': '{value}' is not a number") from None
 
@@ -116,9 +117,11 @@ def _argument(
             location=parameter.location,
             hint=f"give {example}",
         )
-    if parameter.extents is None:
-        return float(rng.uniform(*interval))
-    return rng.uniform(*interval, _shape(parameter, given)).astype(parameter.dtype)
+    shape = _shape(parameter, given)
+    drawn = rng.uniform(*interval, shape)
+    if parameter.dtype.kind == "c":
+        drawn = drawn + 1j * rng.uniform(*interval, shape)
+    return np.asarray(drawn).item() if parameter.extents is None else np.asarray(drawn, parameter.dtype)
 
 
 def _extent(parameter: Parameter, extent: int | str | None, given: Mapping[str, Any]) -> int:
