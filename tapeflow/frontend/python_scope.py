@@ -178,6 +178,8 @@ def known(value: Any) -> Scalar | Tuple | Reference:
             return integer(int(value), scalar)
         case "float":
             return Scalar(scalar, float(value))
+        case "complex":
+            return Scalar(scalar, complex(value))
         case "bool":
             return Scalar(scalar, bool(value))
 
