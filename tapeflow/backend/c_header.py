@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.ir import BlockArgument, SSAValue
 
-from tapeflow.backend.c_arrays import Extent, ExtentParameter
+from tapeflow.backend.c_arrays import Extent, ExtentParameter, argument_attribute, memref_type
 from tapeflow.backend.c_function import FunctionPrinter
+from tapeflow.backend.c_types import c_type
 from tapeflow.backend.printed import PrintedParameter
 
 
@@ -81,7 +82,7 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             argument = printer.function.args[parameter.index]
             extents = printer.plan.arrays.of_root[argument].extents
             shape = "".join(f"[{_extent(printer, extent)}]" for extent in extents)
-            return f"{shape or '[1]'}, {_array_role(printer, parameter)}"
+            return f"{shape or '[1]'}, {_of_structs(printer, argument)}{_array_role(printer, parameter)}"
 
 
 def _is_tangent(printer: FunctionPrinter) -> bool:
@@ -113,6 +114,14 @@ def _scalar_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             return "seed: the cotangent of the result"
         case _:
             return f"as in {primal}"
+
+
+def _of_structs(printer: FunctionPrinter, argument: BlockArgument) -> str:
+    """What is said of an array that is the numbers of structs; empty for others."""
+    record = argument_attribute(printer.function, argument, "tapeflow.record")
+    if not isinstance(record, DictionaryAttr) or not isinstance(name := record.data.get("type"), StringAttr):
+        return ""
+    return f"the memory of {name.data} seen as {c_type(memref_type(argument).element_type)}, "
 
 
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
