@@ -20,7 +20,7 @@ from tapeflow.frontend.c_constants import integer, number
 from tapeflow.frontend.c_math import is_math_function, math_operation
 from tapeflow.frontend.c_pointers import Pointers, is_pointer
 from tapeflow.frontend.c_records import Record, RecordArrayType
-from tapeflow.frontend.c_refusals import pointer_value, unsupported
+from tapeflow.frontend.c_refusals import pointer_value, unsupported, unsupported_value
 from tapeflow.frontend.c_signatures import Parameter, Signature
 from tapeflow.frontend.c_structs import Records
 from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, ArrayType, Scalar, common, scalar_of, wrapped
@@ -108,11 +108,9 @@ class Expressions:
         if scalar is None:
             if node.type.kind in ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY"):
                 raise pointer_value(node)
-            if node.kind in ("CALL_EXPR", "DECL_REF_EXPR", "CONDITIONAL_OPERATOR") or node.kind in _CASTS:
-                raise node.error(
-                    f"a value of type '{node.type.spelling}' is not supported", "keep to numbers and arrays of numbers"
-                )
-            raise unsupported(node)
+            if node.type.kind in ("INVALID", "UNEXPOSED") or (node.type.kind == "VOID" and node.kind != "CALL_EXPR"):
+                raise unsupported(node)
+            raise unsupported_value(node)
         return scalar
 
     def _literal(self, node: Node) -> Value:
@@ -495,7 +493,7 @@ class Expressions:
             return Value(BOOL, self.build.compare("!=", operand, operand, node))
         operator = {"__builtin_isinf": "==", "__builtin_isfinite": "<"}.get(name)
         if operator is None:
-            raise unsupported(node)
+            raise node.error(f"'{name}' is not supported", "use 'isnan', 'isinf' or 'isfinite'")
         size = Value(operand.type, self.build.compute(math.AbsFOp(self.build.ssa(operand, node)), node))
         return Value(BOOL, self.build.compare(operator, size, Value(operand.type, float("inf")), node))
 

@@ -156,6 +156,9 @@ def _position(designator: Node, place: _Place) -> int:
         assert isinstance(place.element, Record)
         return [field.name for field in place.element.fields].index(designator.spelling)
     position = integer(designator)
-    if position is None:
+    if position is None and all(part.kind != "INIT_LIST_EXPR" for part in designator.walk()):
+        # Clang has checked that it is constant, and folds more than we do.
+        position = designator.evaluate()
+    if not isinstance(position, int):
         raise designator.error("this position in an initial value is not constant", "write a number")
     return position

@@ -95,6 +95,7 @@ def test_a_batch_of_complex_cotangents_is_each_of_them(kernel: Kernel) -> None:
         assert result.value == alone.value
         for name in WRT:
             np.testing.assert_array_equal(result.gradients[name][k], alone.gradients[name])
+    assert "s_re_b, s_im_b       [3], seeds: the cotangents of the result" in batch.header
     report = check(batch, arguments())
     assert report.passed, report
     assert all(each.forward is not None for each in report.checks)
@@ -170,6 +171,7 @@ def test_batches_of_structs_are_arrays_of_structs(folder: Path) -> None:
         each["x"], each["y"] = rng.uniform(1, 2, each.shape), rng.uniform(1, 2, each.shape)
     batch, one = (tapeflow.gradient(kernel, ["ps", "out"], batch=members) for members in (K, None))
     result = batch(N, ps, out.copy(), seeds={"return": range(K), "out": seeds})
+    assert "[][4][3], shadow" in batch.header and "[][4], the memory of M seen as double, shadow" in one.header
     tangents = tapeflow.jvp(kernel, ["out"], batch=K)(N, ps, out.copy(), tangents={"out": seeds}).tangents
     for k in range(K):
         alone = one(N, ps, out.copy(), seeds={"return": float(k), "out": seeds[k]})

@@ -214,6 +214,8 @@ def test_gradients_of_structs_of_several_types_are_structs(derived: Path) -> Non
     gradient = tapeflow.gradient(kernel, wrt=["ps", "one"])
     report = check(gradient, (3, ps, one))
     assert report.passed, report
+    assert "[][18], the memory of M seen as float, written" in gradient.header
+    assert "[9], the memory of M seen as double, shadow:" in gradient.header
     assert set(report.errors) == {"ps_float", "ps_double", "one_float", "one_double"}
     moved = ps.copy()
     result = gradient(3, moved, one)

@@ -526,6 +526,80 @@ REST = [
         "this extent of 'x' is an expression, which is not supported",
     ),
     Refused(
+        "place_of_assigned",
+        "void f(double *x, int i) { int *k = &i; x[*k] = i = 3; }",
+        "1:41",
+        "this place depends on a variable that the same statement assigns: C leaves open which value is meant",
+    ),
+    Refused(
+        "may_not_return",
+        "int f(int i) { if (i > 3) return 1; __builtin_unreachable(); }",
+        "1:5",
+        "'f' may end without a 'return'",
+    ),
+    Refused(
+        "ptr_unset",
+        "double f(int i, double *x) {\n  double *p;\n  for (; i > 0; i--) {\n    if (i < 3) return *p;\n    p "
+        "= x;\n  }\n  return 1;\n}",
+        "4:24",
+        "'p' is used before it points at anything",
+    ),
+    Refused(
+        "for_in_macro",
+        "#define FROM(i, n) int i = 0; i < n;\ndouble f(int n) { double s = 0; for (FROM(i, n)) { i++; s++; } "
+        "return s; }",
+        "2:33",
+        "this 'for' leaves out a part and is written by a macro: its parts cannot be told apart",
+    ),
+    Refused(
+        "value_of_memset",
+        "#include <string.h>\ndouble f(double *x) { return (memset(x, 0, 8), x[0]); }",
+        "2:31",
+        "the value of 'memset' is not supported",
+    ),
+    Refused(
+        "complex_parameter",
+        "double f(double _Complex a) { return 1; }",
+        "1:26",
+        "the parameter 'a' has type '_Complex double', which is not supported",
+    ),
+    Refused(
+        "function_parameter",
+        "double f(int x(int)) { return 1; }",
+        "1:14",
+        "the parameter 'x' has type 'int (int)', which is not supported",
+    ),
+    Refused(
+        "long_double_array",
+        "double f(long double *x) { return 1; }",
+        "1:23",
+        "the parameter 'x' has elements of type 'long double', which is not supported",
+    ),
+    Refused(
+        "offsetof",
+        "struct s { double x; int n; };\nint f(void) { return __builtin_offsetof(struct s, n); }",
+        "2:51",
+        "this construct is not supported (member ref)",
+    ),
+    Refused(
+        "choose_expr",
+        "double f(double a) { return __builtin_choose_expr(1, a, 2); }",
+        "1:29",
+        "this expression is an extension of C and not supported",
+    ),
+    Refused(
+        "row_as_number",
+        "double f(const double A[2][3]) { return *A ? 1 : 2; }",
+        "1:41",
+        "a value of type 'const double *' is not supported here: it must be certain which array is meant",
+    ),
+    Refused(
+        "function_value",
+        "#include <string.h>\ndouble f(double *x) { return memset == 0; }",
+        "2:30",
+        "a value of type 'void *(void *, int, unsigned long)' is not supported",
+    ),
+    Refused(
         "subscript_of_parameter",
         "double f(const double x[3]) { return x[0] + x[3]; }",
         "1:45",
