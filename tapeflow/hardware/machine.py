@@ -11,6 +11,7 @@ _DRAM_CLOCKS = {
     "TF_DRAM_TRP": "trp",
     "TF_DRAM_TRAS": "tras",
     "TF_DRAM_TCCD_L": "tccd_l",
+    "TF_DRAM_TRRD": "trrd",
     "TF_DRAM_TFAW": "tfaw",
     "TF_DRAM_TRTP": "trtp",
     "TF_DRAM_TWR": "twr",

@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tapeflow.analysis.call_graph import UNLIMITED, CallGraph
+from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED, CallGraph
 from tapeflow.analysis.kept_calls import keep_call, kept_calls
 from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
@@ -233,10 +233,6 @@ def prepare(
     lift_array_sizes(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
-
-
-INLINE_LIMIT = 5000
-"""The most operations of a function that is inlined where it is called, by default."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 from tapeflow.analysis.activity import Activity, Request
 from tapeflow.analysis.availability import Availability, is_integer_arithmetic
 from tapeflow.analysis.roots import written_roots
+from tapeflow.transforms.accumulate_in_registers import accumulate_in_registers
 from tapeflow.transforms.adjoint_frames import Frame
 from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
@@ -53,6 +54,7 @@ def differentiate_in_reverse(
     available = Availability(function, is_integer_arithmetic, others_are_taped=True)
     meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
+    accumulate_in_registers(function)
     inline_calls(function, functions)
     simplify(function)
     unify_common_subexpressions(function)

@@ -705,3 +705,38 @@ def test_what_a_loop_counts_unevenly_is_taped():
     text = text.replace("memref.store %s4, %x[%i] : memref<?xf64>", "")
     check(text, [7, 2, 2, array(10)])
     assert any("kb" in name for name in tapes(text, TapePlanPass))
+
+
+OUTSIDE = """
+func.func @f(%n: index, %m: index, %k: index, %x: memref<?xf64>, %w: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%s0 = %zero) -> (f64) {
+    %s1 = scf.for %j = %i to %m step %c1 iter_args(%s2 = %s0) -> (f64) {
+      %v = memref.load %x[%k] : memref<?xf64>
+      %u = memref.load %x[%j] : memref<?xf64>
+      %a = memref.load %w[%i] : memref<?xf64>
+      %p = arith.mulf %v, %a : f64
+      %q = arith.mulf %p, %u : f64
+      %s3 = arith.addf %s2, %q : f64
+      scf.yield %s3 : f64
+    }
+    %e = math.sin %s1 : f64
+    scf.yield %e : f64
+  }
+  func.return %s : f64
+}
+ad.vjp @f_grad of @f (const, const, const, active, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 2), (1, 1), (2, 0), (0, 2)])
+def test_what_is_summed_in_registers(n: int, m: int):
+    check(OUTSIDE, [n, m, 1, array(5), array(5)])
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0)])
+def test_no_element_is_touched_behind_loops_that_do_not_run(n: int, m: int):
+    # x has no element 9; an access would be an error of the interpreter.
+    check(OUTSIDE, [n, m, 9, array(5), array(5)])

@@ -1,8 +1,8 @@
 /* DRAM: banks with open rows, a data bus, activates, refresh and a write queue, all shared by cache and DMA.
  *
  * Every request is timed when it is made, from a few timestamps: per bank the earliest precharge, activate and column
- * command; per bank group how many column commands a window has (tCCD_L); per rank a calendar of activates (tFAW / 4
- * apart) and the next refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
+ * command; per bank group how many column commands a window has (tCCD_L); per rank the latest activates (tRRD apart, four
+ * in tFAW) and the next refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
  * a scheduler that picks the first ready request gives. Writes are posted: a queue collects them, and when it is full
  * they go out together, row by row, with a turnaround of the bus on either side, while the next ones are collected.
  * Inside, time is in DRAM clocks; addresses map as row : rank : bank : bank group : column.
@@ -67,6 +67,45 @@ static inline void tf_m_refresh(struct tf_model *m, uint32_t rank, uint64_t t)
     }
 }
 
+#define TF_ACTIVATE(k) activates->at[(k) % TF_ACTIVATES]
+
+/* Whether an activate at clock `t`, before number `next`, is one of five in tFAW with activates that come after it. */
+static inline bool tf_m_five_in_window(const tf_activates *activates, uint64_t first, uint64_t next, uint64_t t)
+{
+    for (uint64_t before = 0; before < 4 && next >= first + before; before++) {
+        const uint64_t last = next + 3 - before;
+        const uint64_t begin = before == 0 ? t : TF_ACTIVATE(next - before);
+        if (last < activates->count && TF_ACTIVATE(last) < begin + TF_DRAM_TFAW) return true;
+    }
+    return false;
+}
+
+/* An activate at the first clock from `t` on that is tRRD from every other one of the rank, with no five in tFAW. Like
+ * the bus's, its clock may lie before those of activates that were asked for earlier. Where tRRD alone decides, clocks
+ * are multiples of it: gaps of less would be lost, which a scheduler that sees all that wait does not let happen. */
+static inline uint64_t tf_m_take_activate(tf_activates *activates, uint64_t t)
+{
+    const uint64_t count = activates->count;
+    const uint64_t first = count > TF_ACTIVATES ? count - TF_ACTIVATES : 0;
+    t = tf_m_stretch_skip(&activates->busy, t);
+    const uint64_t asked = t;
+    if (4 * TF_DRAM_TRRD >= TF_DRAM_TFAW) t = (t + TF_DRAM_TRRD - 1) / TF_DRAM_TRRD * TF_DRAM_TRRD;
+    if (first > 0) t = tf_m_later(t, TF_ACTIVATE(first)); /* what was before is not known any more */
+    uint64_t next = count;
+    while (next > first && TF_ACTIVATE(next - 1) > t) next--;
+    for (;; next++) {
+        if (next > first) t = tf_m_later(t, TF_ACTIVATE(next - 1) + TF_DRAM_TRRD);
+        if (next >= first + 4) t = tf_m_later(t, TF_ACTIVATE(next - 4) + TF_DRAM_TFAW);
+        if (next == count) break;
+        if (TF_ACTIVATE(next) >= t + TF_DRAM_TRRD && !tf_m_five_in_window(activates, first, next, t)) break;
+    }
+    for (uint64_t k = count; k > next; k--) TF_ACTIVATE(k) = TF_ACTIVATE(k - 1);
+    TF_ACTIVATE(next) = t;
+    activates->count++;
+    tf_m_stretch_add(&activates->busy, asked, t + 1);
+    return t;
+}
+
 /* Open the row of `place` from clock `t` on if it is not open; returns the earliest clock for a column command. */
 static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, uint64_t t)
 {
@@ -75,11 +114,7 @@ static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, 
     if (bank->open && bank->row == place->row) return tf_m_later(t, bank->column);
     uint64_t activate = tf_m_later(t, bank->activate);
     if (bank->open) activate = tf_m_later(activate, tf_m_later(t, bank->precharge) + TF_DRAM_TRP);
-    /* one activate each quarter of tFAW keeps four to a window */
-    const uint64_t window = (activate * 4 + TF_DRAM_TFAW - 1) / TF_DRAM_TFAW;
-    const uint64_t slot = tf_m_calendar_find(&m->activates[place->rank], window, 1);
-    tf_m_calendar_mark(&m->activates[place->rank], slot, 1);
-    activate = tf_m_later(activate, slot * TF_DRAM_TFAW / 4);
+    activate = tf_m_take_activate(&m->activates[place->rank], activate);
     m->count.dram_activates++;
     bank->open = true;
     bank->row = place->row;

@@ -184,6 +184,15 @@ typedef struct {
     tf_stretch busy;                   /* where no run of free slots begins */
 } tf_calendar;
 
+#define TF_ACTIVATES 64u
+
+/* The latest activates of a rank, in rising order of their clocks. */
+typedef struct {
+    uint64_t at[TF_ACTIVATES]; /* a ring: number k is at k % TF_ACTIVATES */
+    uint64_t count;
+    tf_stretch busy; /* clocks that no activate can have any more */
+} tf_activates;
+
 typedef struct {
     uint64_t row;
     bool open;
@@ -318,7 +327,7 @@ struct tf_model {
 
     /* DRAM, in its own clocks */
     tf_calendar bus;
-    tf_calendar activates[TF_DRAM_RANKS];
+    tf_activates activates[TF_DRAM_RANKS];
     tf_bank banks[TF_DRAM_RANKS * TF_DRAM_GROUPS * TF_DRAM_BANKS];
     tf_window columns[TF_DRAM_RANKS * TF_DRAM_GROUPS][TF_COLUMN_WINDOWS];
     tf_stretch columns_busy[TF_DRAM_RANKS * TF_DRAM_GROUPS]; /* slots of the bus that the group cannot have */

@@ -29,7 +29,7 @@ func.func @f(%n: index {tapeflow.name = "n"}, %a: f64 {tapeflow.name = "a"},
 // CHECK:          double s_i_b0 = TF_LOAD(s_b, 0);
 // CHECK-NEXT:     double s_i_b1 = TF_LOAD(s_b, 1);
 // CHECK-NEXT:     for (ptrdiff_t i = n - 1; i >= 0; i--) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const f_i at_i = TF_REPLAY(tape_i);
 // CHECK-NEXT:         const double xi = TF_LOAD(x, i);
 // CHECK-NEXT:         const double cos_value = cos(at_i.s_i * xi);

@@ -9,7 +9,10 @@ const char *drive_error(tf_tape *tf);
 void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, uint32_t slack);
 void drive_chase(tf_tape *tf, size_t n, const uint64_t *address);
 void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow);
+void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *depth, const uint32_t *iterations,
+                 size_t tile);
 void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes);
+void drive_activates(tf_tape *tf, size_t n, uint64_t *clock);
 uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
@@ -148,6 +151,22 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     tf_m_close(tf, &region);
 }
 
+/* Loops one after the other; a record is written each iteration, and the layer ends after `tile` of them. */
+void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *depth, const uint32_t *iterations,
+                 size_t tile)
+{
+    tf_stream stream;
+    tf_buffer buffers[2];
+    const uint64_t value = 7;
+    tf_m_stream_open_growing(tf, &stream, buffers, 2, sizeof value, tile);
+    for (size_t loop = 0; loop < loops; loop++)
+        for (uint32_t k = 0; k < iterations[loop]; k++) {
+            tf_m_step(tf_m(tf), (uint32_t)loop + 1, ii[loop], depth[loop]);
+            tf_m_write(tf, &stream, &value, sizeof value, 0);
+            if (TF_FULL(stream)) TF_PUSH(stream);
+        }
+}
+
 /* A tape in the cache: a record is pushed or popped each cycle. */
 void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes)
 {
@@ -162,6 +181,12 @@ void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes)
         else tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
     }
     tf_m_close(tf, &region);
+}
+
+/* Activates of one rank, wanted at `clock` or later; afterwards these are the clocks at which they are. */
+void drive_activates(tf_tape *tf, size_t n, uint64_t *clock)
+{
+    for (size_t k = 0; k < n; k++) clock[k] = tf_m_take_activate(&tf_m(tf)->activates[0], clock[k]);
 }
 
 /* Requests to DRAM, the next as soon as one of `in_flight` is done; returns the cycle at which the last one is. */

@@ -100,6 +100,18 @@ class Machine:
         push = np.asarray(pushes, dtype=np.uint8)
         self.library.drive_tape(self.tape, ctypes.c_size_t(len(push)), _pointer(push), ctypes.c_size_t(size))
 
+    def loops(self, loops: Sequence[tuple[int, int, int]], tile: int):
+        """Loops of (II, depth, iterations), a record written each iteration, in layers of `tile` records."""
+        parts = [np.asarray([loop[k] for loop in loops], dtype=np.uint32) for k in range(3)]
+        pointers = [_pointer(part) for part in parts]
+        self.library.drive_loops(self.tape, ctypes.c_size_t(len(loops)), *pointers, ctypes.c_size_t(tile))
+
+    def activates(self, wanted: Sequence[int]) -> list[int]:
+        """The clocks of activates of one rank, each wanted at a clock or later."""
+        clocks = np.asarray(wanted, dtype=np.uint64)
+        self.library.drive_activates(self.tape, ctypes.c_size_t(len(clocks)), _pointer(clocks))
+        return [int(clock) for clock in clocks]
+
     def dram(self, addresses: np.ndarray, writes: np.ndarray, in_flight: int) -> int:
         a, w = addresses.astype(np.uint64), writes.astype(np.uint8)
         return self.library.drive_dram(

@@ -189,6 +189,19 @@ def test_every_field_and_preset_is_in_the_manual():
         assert f"| `{name}` | {Hardware.preset(name).description} |" in manual
 
 
+def test_every_check_that_the_manual_names_is_a_test():
+    root = Path(__file__).parents[3]
+    manual = (root / "docs" / "model.md").read_text()
+    table = manual[manual.index("## What it is checked against") :]
+    named = re.findall(r"`((?:hardware/)?test_\w+\.py)(?:::(\w+))?`", table)
+    assert len(named) > 25
+    for file, test in named:
+        text = (root / "test" / "unit" / file).read_text()
+        assert not test or f"def {test}(" in text, f"docs/model.md names {file}::{test}"
+    rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
+    assert {row for row in rows if row.isdigit()} == set("1234567")
+
+
 def test_latencies_scale_with_the_clock_and_round_up():
     machine = Hardware.preset("cache-32k")
     assert (machine.latency("fp_add64"), machine.latency("fp_div64"), machine.interval("fp_div64")) == (5, 16, 16)
