@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tapeflow.api import Gradient, Result, gradient, value_and_gradient
     from tapeflow.arguments import ArgumentError
     from tapeflow.errors import TapeflowError, TapeflowRemark
-    from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel
+    from tapeflow.frontend.python import bool_, c64, c128, f32, f64, i32, i64, kernel
     from tapeflow.gradient_check import check
     from tapeflow.hardware import Hardware, Report
     from tapeflow.jacobians import Jacobian, JacobianResult, jacobian
@@ -38,6 +38,8 @@ __all__ = [
     "TapeflowError",
     "TapeflowRemark",
     "bool_",
+    "c64",
+    "c128",
     "check",
     "f32",
     "f64",
@@ -73,6 +75,8 @@ _HOME = {
     "TapeflowRemark": "errors",
     "bool_": "frontend.python",
     "check": "gradient_check",
+    "c64": "frontend.python",
+    "c128": "frontend.python",
     "f32": "frontend.python",
     "f64": "frontend.python",
     "gradient": "api",

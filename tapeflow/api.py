@@ -17,8 +17,8 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat
 
+from tapeflow.analysis.complex_pairs import is_complex
 from tapeflow.arguments import (
     ArgumentError,
     Array,
@@ -33,12 +33,15 @@ from tapeflow.arguments import (
     shares_memory,
 )
 from tapeflow.backend.native import NativeFunction
+from tapeflow.complex_numbers import whole_numbers
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import TapeflowError
 from tapeflow.explanation import Explanation, explain
 from tapeflow.loading import Kernel, as_kernel
-from tapeflow.members import members_first, members_last, zeros
+from tapeflow.members import seen, taken, taken_numbers, zeros
 from tapeflow.options import Options
 from tapeflow.pipeline import Compiled, compile_gradient
+from tapeflow.records import packed, unpacked_names
 from tapeflow.tape_report import TapeReport, tape_report
 
 RETURN = "return"
@@ -53,9 +56,10 @@ class Result:
         value: what the kernel returned; None for a void function.
         gradients: for each differentiated argument the gradient: an array of its shape and dtype, a float for a scalar.
             Of a batch all of them, along one more dimension, the first; for a scalar an array with that alone.
+            By a complex z = x + iy it is dL/dx + i dL/dy, of the real L that the seeds weigh the outputs to.
     """
 
-    value: float | int | bool | None
+    value: float | int | complex | bool | None
     gradients: dict[str, Any]
 
 
@@ -132,7 +136,12 @@ class Gradient:
     @property
     def returns_float(self) -> bool:
         """Whether the kernel returns a floating-point number, which `seeds` calls "return"."""
-        return any(isinstance(type_, AnyFloat) for type_ in self.kernel.function.function_type.outputs)
+        return any(map(has_derivative, self.kernel.function.function_type.outputs))
+
+    @property
+    def returns_complex(self) -> bool:
+        """Whether that number is complex, so that it has no derivative without a seed."""
+        return any(map(is_complex, self.kernel.function.function_type.outputs))
 
     @property
     def c_source(self) -> str:
@@ -172,8 +181,9 @@ class Gradient:
         Args:
             arguments: of the kernel, in source order: Python numbers, NumPy arrays of the declared dtypes and extents.
             seeds: cotangents of the outputs by name: for an array that the kernel writes an array of its shape, for
-                "return" a number (1 when it is not given). A void function needs at least one. Of a batch, which needs
-                one too, all of them: along one more dimension, the first; for "return" as many numbers.
+                "return" a number (1 when it is not given). A void function needs at least one, and one that returns
+                a complex number needs that of "return": s stands for the derivative of Re(conj(s) value). Of a batch,
+                which needs one too, all of them: along one more dimension, the first; for "return" as many numbers.
             accumulate: arrays by name in `wrt`; the gradients are added to them too.
 
         Raises:
@@ -188,7 +198,7 @@ class Gradient:
             if isinstance(bound, BoundArray):
                 bound.write_back()
         for name, target in targets.items():
-            target += result.gradients[name]
+            target += self._gradient(call, self.parameters[self.position(name)], iter(()))
         return result
 
     @property
@@ -220,10 +230,10 @@ class Gradient:
         shadows = {name: cotangents[name] for name in self.compiled.active}
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
         if self.returns_float:
-            inputs.append(cotangents[RETURN])
+            inputs += taken_numbers([cotangents[RETURN]])
         scalars = [] if self._seed_batch is None else self._scalars
         adjoints = {parameter.name: zeros((), parameter.dtype, self._seed_batch) for parameter in scalars}
-        return Call(tuple(bound), (*inputs, *shadows.values(), *adjoints.values()), shadows, adjoints)
+        return Call(tuple(bound), (*inputs, *shadows.values(), *taken_numbers(adjoints.values())), shadows, adjoints)
 
     def bind(self, arguments: Sequence[Any]) -> list[Bound]:
         """The arguments of a call, checked, in the form that C takes.
@@ -258,23 +268,35 @@ class Gradient:
 
     def collect(self, call: Call, outcome: Sequence[float | int | bool]) -> Result:
         """The result of `call`, whose gradient function returned `outcome`: its results in the order of the IR."""
-        returned = len(self.kernel.function.function_type.outputs)
-        adjoints = iter(outcome[returned:])
+        returned = self.kernel.function.function_type.outputs.data
+        scalars = [] if self._seed_batch is not None else self._scalars
+        numbers = iter(whole_numbers(outcome, [*returned, *(parameter.type for parameter in scalars)]))
+        value = next(numbers) if returned else None
         gradients: dict[str, Any] = {}
         for parameter in self.parameters:
             if parameter.name in self.wrt:
-                gradients[parameter.name] = self._gradient(call, parameter, adjoints)
-        return Result(outcome[0] if returned else None, gradients)
+                gradients[parameter.name] = self._gradient(call, parameter, numbers)
+        return Result(value, self._packed(gradients, call.bound))
 
-    def _gradient(self, call: Call, parameter: Parameter, adjoints: Iterator[Any]) -> Any:
-        if parameter.is_array:
-            shadow = call.shadows[parameter.name]
-            return shadow if self._seed_batch is None else members_first(shadow)
-        return call.adjoints[parameter.name] if parameter.name in call.adjoints else float(next(adjoints))
+    def _packed(self, found: Mapping[str, Any], bound: Sequence[Bound]) -> dict[str, Any]:
+        """Derivatives by name, those of structs as the caller gave the structs."""
+        structured = frozenset(
+            parameter.source
+            for parameter, value in zip(self.parameters, bound, strict=True)
+            if isinstance(value, BoundArray) and value.structured
+        )
+        return packed(self.parameters, found, structured)
+
+    def _gradient(self, call: Call, parameter: Parameter, numbers: Iterator[Any]) -> Any:
+        """As the caller sees it, that of structs as numbers; of a scalar it is next among `numbers` but in a batch."""
+        made = call.shadows if parameter.is_array else call.adjoints
+        if parameter.name not in made:
+            return next(numbers)
+        return seen(made[parameter.name], parameter.dtype, self._seed_batch)
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
-        given = dict(seeds or {})
+        given = unpacked_names(self.parameters, seeds or {}, "seeds", self._seed_batch)
         known = (*((RETURN,) if self.returns_float else ()), *self.compiled.active)
         for name in given:
             if name not in known:
@@ -295,6 +317,12 @@ class Gradient:
                 f"seeds are needed: {self._seed_batch} cotangents of an output of {self.kernel.name}",
                 hint=f"these have cotangents: {_listed(known)}",
             )
+        if self.returns_complex and RETURN not in given:
+            raise ArgumentError(
+                f"{self.kernel.name} returns a complex number, which has no gradient without a seed",
+                location=self.kernel.function.location,
+                hint=f"seeds={{'{RETURN}': 1}} is for its real part, {{'{RETURN}': 1j}} for its imaginary part",
+            )
         cotangents: dict[str, Any] = {}
         if self.returns_float:
             cotangents[RETURN] = self._return_seed(given.get(RETURN))
@@ -308,15 +336,18 @@ class Gradient:
         """A cotangent of an array, as the gradient takes it; 0 where none is given."""
         if given is None:
             return zeros(shape, parameter.dtype, self._seed_batch)
-        seed = check_derivative(parameter, given, f"seeds['{parameter.name}']", shape, self._seed_batch)
-        return np.array(seed, order="C") if self._seed_batch is None else members_last(seed)
+        role = f"seeds['{parameter.name}']"
+        return taken(check_derivative(parameter, given, role, shape, self._seed_batch), self._seed_batch)
 
-    def _return_seed(self, given: Any) -> float | Array:
+    def _return_seed(self, given: Any) -> float | complex | Array:
         """The cotangent of the return value; 1 where none is given."""
         role, batch = f"seeds['{RETURN}']", self._seed_batch
         if batch is not None:
-            return check_numbers(np.ones(batch) if given is None else given, role, self.returned_dtype, batch)
+            ones = np.ones(batch) if given is None else given
+            return taken(check_numbers(ones, role, self.returned_dtype, batch), batch)
         seed = 1.0 if given is None else given
+        if self.returns_complex and isinstance(seed, (int, float, complex, np.number)) and not isinstance(seed, bool):
+            return complex(cast(complex, seed))
         if isinstance(seed, (int, float, np.integer, np.floating)) and not isinstance(seed, bool):
             return float(cast(float, seed))
         raise ArgumentError(f"{role}: expected a number, got {type(seed).__name__}")
@@ -386,7 +417,7 @@ def value_and_gradient(
     options: Options | None = None,
     *,
     batch: int | None = None,
-) -> Callable[..., tuple[float | int | bool | None, dict[str, Any]]]:
+) -> Callable[..., tuple[float | int | complex | bool | None, dict[str, Any]]]:
     """A function of the kernel's arguments that returns its value and its gradients, by running it once.
 
     The arguments, the errors, and what is done to arrays are those of the object that `gradient` returns.
@@ -402,7 +433,7 @@ def value_and_gradient(
     """
     made = gradient(kernel, wrt, options, batch=batch)
 
-    def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | bool | None, dict[str, Any]]:
+    def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | complex | bool | None, dict[str, Any]]:
         result = made(*arguments, **keywords)
         return result.value, result.gradients
 

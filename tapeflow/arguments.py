@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    ComplexType,
     DictionaryAttr,
     IndexType,
     IntegerType,
@@ -22,14 +23,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument
 
+from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.analysis.source_names import source_name
-from tapeflow.errors import TapeflowError
+from tapeflow.dialects.ad import has_derivative
+from tapeflow.errors import ArgumentError, TapeflowError
+from tapeflow.extents import extent_value
+from tapeflow.records import record_type, structured_names, unpacked
 
 Array = NDArray[Any]
-
-
-class ArgumentError(TapeflowError, ValueError):
-    """An argument of a call that does not fit the kernel's parameters; nothing has been computed or changed."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,19 @@ class Parameter:
     Attributes:
         name: as in the source.
         type: of the scalar, or of the array's elements.
-        extents: of an array, one a dimension: a number, the name of the parameter that holds it, or None where the
-            source does not say; None for a scalar.
+        extents: of an array, one a dimension: a number, the name of the parameter that holds it or an expression with
+            such names, or None where the source does not say; None for a scalar.
         location: in the source.
+        source: the name of the parameter in the source; another where that is structs of several types of numbers.
+        record: the NumPy type of the structs whose numbers these are; None for all others.
     """
 
     name: str
     type: Attribute
     extents: tuple[int | str | None, ...] | None
     location: LocationAttr
+    source: str
+    record: np.dtype[Any] | None = None
 
     @property
     def is_array(self) -> bool:
@@ -56,21 +61,21 @@ class Parameter:
 
     @property
     def is_float(self) -> bool:
-        """Whether it is, or has, floating-point numbers: what can be differentiated."""
-        return isinstance(self.type, AnyFloat)
+        """Whether it is, or has, floating-point numbers, real or complex: what can be differentiated."""
+        return has_derivative(self.type)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type of the scalar or of the elements."""
-        return numpy_type(self.type)
+        return numpy_type(self.type, self.location)
 
     def __str__(self) -> str:
         shape = "".join(f"[{'' if extent is None else extent}]" for extent in self.extents or ())
         return f"{self.dtype} {self.name}{shape}"
 
 
-def numpy_type(scalar: Attribute) -> np.dtype[Any]:
-    """The NumPy type of a scalar type of the IR.
+def numpy_type(scalar: Attribute, location: LocationAttr | None = None) -> np.dtype[Any]:
+    """The NumPy type of a scalar type of the IR, which stands at `location`.
 
     Raises:
         TapeflowError: C has no such type.
@@ -84,9 +89,13 @@ def numpy_type(scalar: Attribute) -> np.dtype[Any]:
             return np.dtype(f"int{scalar.width.data}")
         case _ if isinstance(scalar, AnyFloat) and scalar.bitwidth in (32, 64):
             return np.dtype(f"float{scalar.bitwidth}")
+        case ComplexType() if (part := complex_part(scalar)) is not None and part.bitwidth in (32, 64):
+            return np.dtype(f"complex{2 * part.bitwidth}")
         case _:
             raise TapeflowError(
-                f"parameters of type {scalar} are not supported", hint="use f32, f64, or an integer type"
+                f"parameters of type {scalar} are not supported",
+                location=location,
+                hint="use f32, f64, complex numbers of these, or an integer type",
             )
 
 
@@ -103,14 +112,18 @@ def _parameter(argument: BlockArgument, attributes: Mapping[str, Attribute]) -> 
     name = declared.data if isinstance(declared, StringAttr) else source_name(argument) or f"arg{argument.index}"
     argument_type: Attribute = argument.type
     if not isinstance(argument_type, MemRefType):
-        return Parameter(name, argument_type, None, argument.location)
+        return Parameter(name, argument_type, None, argument.location, name)
     memref = cast(MemRefType[Attribute], argument_type)
     extents: list[int | str | None] = [None if extent < 0 else extent for extent in memref.get_shape()]
     if isinstance(spelled := attributes.get("tapeflow.extents"), ArrayAttr):
         for dimension, extent in enumerate(cast(ArrayAttr[StringAttr], spelled)):
             if extent.data:
                 extents[dimension] = int(extent.data) if extent.data.isdecimal() else extent.data
-    return Parameter(name, memref.element_type, tuple(extents), argument.location)
+    described = attributes.get("tapeflow.record")
+    if not isinstance(described, DictionaryAttr):
+        return Parameter(name, memref.element_type, tuple(extents), argument.location, name)
+    source = cast(StringAttr, described.data["name"]).data
+    return Parameter(name, memref.element_type, tuple(extents), argument.location, source, record_type(described))
 
 
 def argument_attributes(function: func.FuncOp, index: int) -> Mapping[str, Attribute]:
@@ -129,11 +142,13 @@ class BoundArray:
         given: the caller's array.
         used: the same elements, C-contiguous and aligned: `given` itself where it is that already.
         written: whether the kernel writes it.
+        structured: whether the caller gave structs, of which these are the numbers of one type.
     """
 
     given: Array
     used: Array
     written: bool
+    structured: bool = False
 
     def write_back(self) -> None:
         """Give the caller what the kernel wrote, where it worked on a copy."""
@@ -141,7 +156,7 @@ class BoundArray:
             self.given[...] = self.used
 
 
-Bound = BoundArray | int | float | bool
+Bound = BoundArray | int | float | complex | bool
 
 
 def bind(
@@ -158,11 +173,15 @@ def bind(
     Raises:
         ArgumentError: the number of arguments, a type, a shape, overlap, or a read-only array that is written.
     """
+    structured = structured_names(parameters, arguments)
+    arguments = unpacked(parameters, arguments)
     if len(arguments) != len(parameters):
         signature = ", ".join(str(parameter) for parameter in parameters)
         raise ArgumentError(f"{function}({signature}) takes {len(parameters)} arguments, got {len(arguments)}")
     bound = [
-        _bind_array(parameter, writes, argument) if parameter.is_array else bind_scalar(parameter, argument)
+        _bind_array(parameter, writes, argument, parameter.source in structured)
+        if parameter.is_array
+        else bind_scalar(parameter, argument)
         for parameter, writes, argument in zip(parameters, written, arguments, strict=True)
     ]
     values = {parameter.name: value for parameter, value in zip(parameters, bound, strict=True)}
@@ -173,7 +192,7 @@ def bind(
     return bound
 
 
-def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
+def bind_scalar(parameter: Parameter, argument: Any) -> int | float | complex | bool:
     """`argument` as the Python number that `parameter` takes.
 
     Raises:
@@ -189,6 +208,15 @@ def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
         try:
             return float(argument)
+        except (TypeError, ValueError):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
+        except OverflowError:
+            raise refuse(f"the integer is too large for {dtype}") from None
+    if dtype.kind == "c":
+        if isinstance(argument, (str, bytes)) or np.ndim(argument):
+            raise refuse(f"expected a number ({dtype}), got {_described(argument)}")
+        try:
+            return complex(argument)
         except (TypeError, ValueError):
             raise refuse(f"expected a number ({dtype}), got {_described(argument)}") from None
         except OverflowError:
@@ -293,7 +321,7 @@ def check_numbers(given: Any, role: str, dtype: np.dtype[Any], batch: int) -> Ar
         numbers = np.asarray(given)
     except ValueError:
         raise ArgumentError(f"{expected}, got {_described(given)}") from None
-    if numbers.dtype.kind not in "fiu" or numbers.shape != (batch,):
+    if numbers.dtype.kind not in ("fiuc" if dtype.kind == "c" else "fiu") or numbers.shape != (batch,):
         raise ArgumentError(f"{expected}, got {_described(given)}")
     return np.array(numbers, dtype)
 
@@ -303,7 +331,7 @@ def contiguous(array: Array) -> Array:
     return np.require(array, requirements=["C", "A"])
 
 
-def _bind_array(parameter: Parameter, written: bool, argument: Any) -> BoundArray:
+def _bind_array(parameter: Parameter, written: bool, argument: Any, structured: bool) -> BoundArray:
     array = check_array(parameter, argument, parameter.name)
     if written and not array.flags.writeable:
         raise ArgumentError(
@@ -317,7 +345,7 @@ def _bind_array(parameter: Parameter, written: bool, argument: Any) -> BoundArra
             location=parameter.location,
             hint=f"pass a copy: {parameter.name}.copy()",
         )
-    return BoundArray(array, contiguous(array), written)
+    return BoundArray(array, contiguous(array), written, structured)
 
 
 def overlaps_itself(array: Array) -> bool:
@@ -337,7 +365,7 @@ def _check_shape(parameter: Parameter, array: Array, values: Mapping[str, Bound]
     assert parameter.extents is not None
     expected: list[int] = []
     for extent, actual in zip(parameter.extents, array.shape, strict=True):
-        value = values.get(extent) if isinstance(extent, str) else extent
+        value = extent_value(extent, values) if isinstance(extent, str) else extent
         # An extent below 0 is an empty array to the loops over it.
         expected.append(max(value, 0) if isinstance(value, int) else actual)
     if tuple(expected) != array.shape:
@@ -352,7 +380,9 @@ def _check_shape(parameter: Parameter, array: Array, values: Mapping[str, Bound]
 def _check_overlap(arrays: Sequence[tuple[Parameter, Array]]) -> None:
     for index, (parameter, array) in enumerate(arrays):
         for earlier, other in arrays[:index]:
-            if shares_memory(array, other):
+            # Numbers of two types in the same structs are not the same memory.
+            of_one = parameter.record is not None and parameter.source == earlier.source
+            if not of_one and shares_memory(array, other):
                 raise ArgumentError(
                     f"{earlier.name} and {parameter.name} share memory: a kernel's arrays must not overlap",
                     location=parameter.location,

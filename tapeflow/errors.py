@@ -42,6 +42,10 @@ class TapeflowError(PassFailedException):
         super().__init__(f"{where}error: {message}{help_line}")
 
 
+class ArgumentError(TapeflowError, ValueError):
+    """An argument of a call that does not fit the kernel's parameters; nothing has been computed or changed."""
+
+
 class TapeflowRemark(UserWarning):
     """Something that Tapeflow did less well than asked for, and why; never a wrong result."""
 

@@ -15,6 +15,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.activity import Activity, Request, Step, is_allocation
+from tapeflow.analysis.complex_pairs import is_complex
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import roots
@@ -244,10 +245,14 @@ def _innermost_loop(op: Operation) -> LoopOp | None:
 
 
 def _arguments(compiled: Compiled, function: func.FuncOp, activity: Activity) -> Iterator[ArrayReason]:
-    for argument, parameter in zip(function.args, compiled.kernel.parameters, strict=True):
+    arguments = iter(function.args)
+    for parameter in compiled.kernel.parameters:
+        parts = [next(arguments) for _ in ((0, 1) if is_complex(parameter.type) and not parameter.is_array else (0,))]
+        declared = str(parameter).replace(f" {parameter.name}", "", 1)
         if parameter.is_float:
-            declared = str(parameter).replace(f" {parameter.name}", "", 1)
-            yield _array(argument, "argument", declared, function, activity)
+            for part in parts:
+                shown = declared if len(parts) == 1 else f"part of a {declared}"
+                yield _array(part, "argument", shown, function, activity)
 
 
 def _local_arrays(function: func.FuncOp, activity: Activity) -> Iterator[ArrayReason]:

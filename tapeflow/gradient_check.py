@@ -8,20 +8,23 @@ held against the difference as the gradient is, and against the gradient as clos
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import Attribute
 
 from tapeflow.api import RETURN, Gradient
 from tapeflow.api import gradient as differentiated
 from tapeflow.arguments import Array, Parameter
+from tapeflow.central_differences import derivative, magnitude
+from tapeflow.complex_numbers import products, random_numbers, real_type, wide_type
 from tapeflow.errors import TapeflowError, remark
 from tapeflow.loading import Kernel
+from tapeflow.records import separated, unpacked_names
 from tapeflow.tangents import Jvp, jvp
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 2e-2}
@@ -32,9 +35,6 @@ DOT_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-3}
 
 Both round, but neither truncates: these are some thousand units in the last place.
 """
-
-_STEPS = {np.dtype(np.float64): range(5, 29, 2), np.dtype(np.float32): range(2, 12, 1)}
-"""Binary exponents of the steps tried, relative to the size of the argument."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,11 @@ def check(
         ArgumentError: the arguments or seeds do not fit the kernel.
     """
     rng = np.random.default_rng(seed)
-    cotangents = dict(seeds) if seeds is not None else _random_cotangents(gradient, arguments, rng)
+    arguments = separated(gradient.parameters, arguments)
+    if seeds is not None:
+        cotangents = unpacked_names(gradient.parameters, seeds, "seeds", gradient.batch)
+    else:
+        cotangents = _random_cotangents(gradient, arguments, rng)
     weights = _members(gradient, cotangents)
     adjoints = _members(gradient, gradient(*_copies(arguments), seeds=cotangents).gradients)
     # The primal's values are those of any gradient; with one cotangent they are had soonest.
@@ -162,22 +166,14 @@ def check(
     for position, parameter in enumerate(gradient.parameters):
         if parameter.name not in gradient.wrt:
             continue
-        limit = TOLERANCE[parameter.dtype] if tolerance is None else tolerance
         for _ in range(directions):
             # In the argument's type, so that forward mode is given the direction that the others see.
-            shape = np.shape(arguments[position])
-            drawn = [np.asarray(rng.standard_normal(shape), parameter.dtype) for _ in weights]
+            drawn = [random_numbers(np.shape(arguments[position]), parameter.dtype, rng) for _ in weights]
             outputs = tangents.outputs(parameter.name, drawn) if tangents else None
             for k, (line, weight) in enumerate(zip(lines, weights, strict=True)):
-                direction = drawn[k].astype(np.float64)
-                terms = np.asarray(adjoints[k][parameter.name], np.float64) * direction
-                product = float(np.sum(terms))
-                found, step = _derivative(
-                    line.line(position, direction, parameter), _size(arguments[position]), _STEPS[parameter.dtype]
-                )
-                error = _relative_error(product, found)
-                member = None if gradient.batch is None else k
-                check = DirectionCheck(parameter.name, product, found, step, error, limit, member=member)
+                terms = products(adjoints[k][parameter.name], drawn[k])
+                compared = line.compare(position, drawn[k], terms, tolerance)
+                check = compared if gradient.batch is None else replace(compared, member=k)
                 checks.append(check if outputs is None else _with_forward(check, terms, outputs[k], weight, gradient))
     return CheckReport(tuple(checks))
 
@@ -205,8 +201,9 @@ class _Forward:
         """The tangents of all arrays, and of the return value, for each of the `directions` of `wrt`."""
         if self._jvp is None:
             return None
-        tangent = directions[0] if self._gradient.batch is None else np.stack(directions)
-        tangents = {wrt: tangent if self._gradient.batch is not None or wrt in self._arrays else float(tangent)}
+        is_number = self._gradient.batch is None and wrt not in self._arrays
+        tangent = np.stack(directions) if self._gradient.batch is not None else directions[0]
+        tangents = {wrt: tangent.item() if is_number else tangent}
         found = self._jvp(*_copies(self._arguments), tangents=tangents).tangents
         # An array that the kernel leaves as it is is at the end what it was at entry, and may have a weight.
         return _members(self._gradient, found | ({} if wrt in found or wrt not in self._arrays else tangents))
@@ -216,11 +213,8 @@ def _with_forward(
     check: DirectionCheck, terms: Array, outputs: Mapping[str, Any], weights: Mapping[str, Any], gradient: Gradient
 ) -> DirectionCheck:
     """`check`, of the gradient with the `terms` of its dot product, with that of the tangents `outputs`."""
-    products = [
-        np.ravel(np.asarray(tangent, np.float64) * np.asarray(weights.get(name, float(name == RETURN)), np.float64))
-        for name, tangent in outputs.items()
-    ]
-    weighted = np.concatenate(products) if products else np.zeros(1)
+    parts = [products(tangent, weights.get(name, float(name == RETURN))) for name, tangent in outputs.items()]
+    weighted = np.concatenate(parts) if parts else np.zeros(1)
     forward = float(np.sum(weighted))
     size = max(float(np.sum(np.abs(weighted))), float(np.sum(np.abs(terms))))
     return replace(
@@ -234,12 +228,17 @@ def _with_forward(
 
 def _shortest_type(kernel: Kernel) -> np.dtype[Any]:
     """float32 where anything in the kernel is computed or kept in it, else float64."""
-    single = any(parameter.dtype == np.float32 for parameter in kernel.parameters) or any(
-        isinstance(getattr(result.type, "element_type", result.type), Float32Type)
-        for op in kernel.module.walk()
-        for result in op.results
+    single = any(real_type(parameter.dtype) == np.float32 for parameter in kernel.parameters) or any(
+        isinstance(_innermost_type(result.type), Float32Type) for op in kernel.module.walk() for result in op.results
     )
     return np.dtype(np.float32 if single else np.float64)
+
+
+def _innermost_type(type_: Attribute) -> Attribute:
+    """That of the parts of the elements of an array of complex numbers, say."""
+    while (inner := getattr(type_, "element_type", None)) is not None:
+        type_ = inner
+    return type_
 
 
 class _Along:
@@ -248,80 +247,59 @@ class _Along:
     def __init__(self, gradient: Gradient, arguments: Sequence[Any], cotangents: Mapping[str, Any]):
         self._gradient, self._arguments, self._cotangents = gradient, arguments, cotangents
 
-    def line(self, position: int, direction: Array, parameter: Parameter) -> Callable[[float], float]:
+    def compare(self, position: int, direction: Array, terms: Array, tolerance: float | None) -> DirectionCheck:
+        """The gradient with the `terms` of its dot product with `direction`, of the argument at `position`."""
+        parameter, product = self._gradient.parameters[position], float(np.sum(terms))
+        real = real_type(parameter.dtype)
+        objective = self._line(position, direction.astype(wide_type(parameter.dtype)), parameter)
+        found, step = derivative(objective, magnitude(self._arguments[position]), real)
+        limit = TOLERANCE[real] if tolerance is None else tolerance
+        return DirectionCheck(parameter.name, product, found, step, _relative_error(product, found), limit)
+
+    def _line(self, position: int, direction: Array, parameter: Parameter) -> Callable[[float], float]:
         """`t -> <outputs(x + t v), w>`, where x is the argument at `position` and v is `direction`."""
 
         def objective(t: float) -> float:
             moved = _copies(self._arguments)
             # A sum of arrays of rank 0 is a scalar in NumPy.
-            there = np.asarray(np.asarray(self._arguments[position], np.float64) + t * direction)
-            moved[position] = there.astype(parameter.dtype) if parameter.is_array else float(there)
+            there = np.asarray(np.asarray(self._arguments[position], direction.dtype) + t * direction)
+            moved[position] = there.astype(parameter.dtype) if parameter.is_array else there.item()
             return self._objective(moved)
 
         return objective
 
     def _objective(self, arguments: list[Any]) -> float:
         value = self._gradient(*arguments, seeds=self._cotangents).value
-        total = float(self._cotangents.get("return", 1.0)) * value if isinstance(value, float) else 0.0
+        total = 0.0
+        if isinstance(value, float | complex):
+            total = float(np.sum(products(value, self._cotangents.get(RETURN, 1.0))))
         for name, cotangent in self._cotangents.items():
-            if name != "return":
+            if name != RETURN:
                 output = arguments[self._gradient.position(name)]
-                total += float(np.sum(np.asarray(output, np.float64) * np.asarray(cotangent, np.float64)))
+                total += float(np.sum(products(output, cotangent)))
         return total
 
 
 def _random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.random.Generator) -> dict[str, Any]:
     cotangents: dict[str, Any] = {}
     leading = () if gradient.batch is None else (gradient.batch,)
-    if gradient.batch is not None and gradient.returns_float:
-        cotangents[RETURN] = rng.standard_normal(gradient.batch)
+    if gradient.returns_complex or (gradient.returns_float and gradient.batch is not None):
+        drawn = random_numbers(leading, gradient.returned_dtype, rng)
+        cotangents[RETURN] = drawn if leading else drawn.item()
     for name in gradient.outputs:
         parameter = gradient.parameters[gradient.position(name)]
         shape = (*leading, *np.shape(arguments[gradient.position(name)]))
-        cotangents[name] = np.asarray(rng.standard_normal(shape), parameter.dtype)
+        cotangents[name] = random_numbers(shape, parameter.dtype, rng)
     return cotangents
 
 
-def _derivative(objective: Callable[[float], float], scale: float, exponents: range) -> tuple[float, float]:
-    """The derivative of `objective` at 0 by extrapolated central differences, and the step it was had with.
-
-    Of ever smaller steps, truncation spoils the first and rounding the last, so the estimate is taken where two in
-    sequence agree best.
-    """
-    estimates = list(_estimates(objective, scale, exponents))
-    pairs = [(abs(b[0] - a[0]), b) for a, b in itertools.pairwise(estimates)]
-    finite = [pair for pair in pairs if math.isfinite(pair[0])]
-    return min(finite)[1] if finite else estimates[-1]
-
-
-def _estimates(objective: Callable[[float], float], scale: float, exponents: range) -> Iterator[tuple[float, float]]:
-    ratio = 4.0**exponents.step
-    wide: float | None = None
-    for exponent in exponents:
-        step = 2.0**-exponent
-        narrow = _central(objective, step * scale)
-        if wide is not None:
-            # Richardson: the errors in the square of the step cancel.
-            yield (ratio * narrow - wide) / (ratio - 1), step
-        wide = narrow
-
-
-def _central(objective: Callable[[float], float], step: float) -> float:
-    return (objective(step) - objective(-step)) / (2 * step)
-
-
 def _relative_error(a: float, b: float, size: float | None = None) -> float:
-    """Of `a` and `b`, relative to the larger of them, or to `size`."""
+    """Of `a` and `b`, relative to the larger of them, or to `size`; infinite where one is no finite number."""
     if a == b:
         return 0.0
     largest = max(abs(a), abs(b)) if size is None else size
-    return abs(a - b) / largest if math.isfinite(largest) else math.inf
-
-
-def _size(argument: Any) -> float:
-    """A typical magnitude of the elements of `argument`; 1 where they are all 0."""
-    elements = np.abs(np.asarray(argument, np.float64))
-    return float(np.sqrt(np.mean(elements**2))) or 1.0 if elements.size else 1.0
+    finite = math.isfinite(a) and math.isfinite(b) and math.isfinite(largest)
+    return abs(a - b) / largest if finite and largest else math.inf
 
 
 def _copies(arguments: Sequence[Any]) -> list[Any]:

@@ -21,6 +21,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import check_batch
+from tapeflow.records import unpacked
 from tapeflow.tangents import Jvp, jvp
 
 Mode = Literal["forward", "reverse"]
@@ -34,7 +35,7 @@ class JacobianResult:
         value: what the kernel returned; None for a void function.
         jacobian: by output, "return" for the return value, and then by argument in `wrt`: an array whose shape is the
             output's followed by the argument's, the derivatives of the output's final by the argument's initial
-            elements; a float of a number by a number.
+            elements; a float of a number by a number. Structs are the arrays of numbers that generated code takes.
         mode: how it was had.
         runs: how often the kernel ran.
     """
@@ -59,6 +60,7 @@ class Jacobian:
         self._made: dict[tuple[Mode, int], Gradient] = {}
         self._first = first = self._derivative(mode or "reverse", batch)
         self.wrt = first.wrt
+        _check_real(first)
         self.outputs = (*((RETURN,) if first.returns_float else ()), *first.outputs)
         if not self.outputs:
             raise TapeflowError(
@@ -78,7 +80,9 @@ class Jacobian:
             MemoryError: there is no memory for the tape, or for the Jacobian.
             TapeflowError: there is no C compiler, or it fails.
         """
-        inputs, outputs = self._parts(arguments)
+        # Derivatives of structs are by their numbers, which have a place in a table.
+        apart = unpacked(self._first.parameters, arguments)
+        inputs, outputs = self._parts(apart)
         mode = self.mode or _shorter(inputs, outputs)
         given, found = (inputs, outputs) if mode == "forward" else (outputs, inputs)
         total = _count(given)
@@ -88,7 +92,7 @@ class Jacobian:
         value: float | int | bool | None = None
         starts = range(0, max(1, total), members)
         for start in starts:
-            used = arguments if start == starts[-1] else _copies(arguments)
+            used = apart if start == starts[-1] else _copies(apart)
             value, derivatives = _run(derivative, used, _units(given, start, members))
             for part in found:
                 rows[part.name][start : start + members] = derivatives[part.name][: total - start]
@@ -134,6 +138,23 @@ class _Part:
     @property
     def size(self) -> int:
         return prod(self.shape)
+
+
+def _check_real(derivative: Gradient) -> None:
+    """Refuse complex arguments and outputs, which have no table of derivatives unless they are holomorphic.
+
+    Raises:
+        TapeflowError: `derivative` is by a complex argument, or of a complex output.
+    """
+    hint = "give gradient, or jvp, a batch: 1 and 1j for each element are the derivatives of and by its two parts"
+    if derivative.returns_complex:
+        location = derivative.kernel.function.location
+        reason = f"{derivative.kernel.name} returns a complex number: Jacobians are of real numbers"
+        raise TapeflowError(reason, location=location, hint=hint)
+    for parameter in derivative.parameters:
+        if parameter.dtype.kind == "c" and parameter.name in {*derivative.wrt, *derivative.outputs}:
+            reason = f"{parameter.name} is complex: Jacobians are of real numbers"
+            raise TapeflowError(reason, location=parameter.location, hint=hint)
 
 
 def _shorter(inputs: Sequence[_Part], outputs: Sequence[_Part]) -> Mode:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
@@ -37,6 +38,17 @@ class Kernel:
     def parameters(self) -> tuple[Parameter, ...]:
         """The function's parameters in source order."""
         return parameters_of(self.function)
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """The NumPy type of a parameter, or of its elements; of structs a structured one.
+
+        Raises:
+            KeyError: there is no such parameter.
+        """
+        for parameter in self.parameters:
+            if name in (parameter.source, parameter.name):
+                return parameter.dtype if parameter.record is None else parameter.record
+        raise KeyError(name)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(str(parameter) for parameter in self.parameters)})"

@@ -17,6 +17,7 @@ from tapeflow.arguments import Array, BoundArray, Parameter, bind
 from tapeflow.backend.object_program import CArgument, Issue, ObjectRun, run_object
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_prototypes import Prototype, read_prototype
+from tapeflow.frontend.c_records import RecordArrayType
 from tapeflow.frontend.c_signatures import Parameter as DeclaredParameter
 from tapeflow.frontend.c_types import ArrayType, Scalar
 from tapeflow.hardware import Counters, Hardware, Report
@@ -158,10 +159,11 @@ def _copy(argument: Any, extents: tuple[int | str | None, ...] | None) -> Any:
 
 def _parameter(declared: DeclaredParameter) -> Parameter:
     extents = None
+    assert not isinstance(declared.type, RecordArrayType)  # refused by `read_prototype`
     if isinstance(declared.type, ArrayType):
         extents = tuple(_extent(extent) for extent in declared.extents)
     element = declared.type.element if isinstance(declared.type, ArrayType) else declared.type
-    return Parameter(declared.name, element.ir, extents, declared.declaration.location)
+    return Parameter(declared.name, element.ir, extents, declared.declaration.location, declared.name)
 
 
 def _extent(spelled: str) -> int | str | None:

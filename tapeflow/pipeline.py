@@ -9,7 +9,7 @@ from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.universe import Universe
@@ -18,6 +18,7 @@ from tapeflow.analysis.roots import written_arguments
 from tapeflow.backend.c_printer import print_c
 from tapeflow.backend.printed import PrintedC
 from tapeflow.dialects import ad
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel
 from tapeflow.options import STAGES, Options
@@ -162,6 +163,7 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
         TapeflowError: a name is unknown, twice there, or not of floating-point numbers; or there is none.
     """
     by_name = {parameter.name: parameter for parameter in kernel.parameters}
+    wrt = wrt if isinstance(wrt, str) else _without_structs(kernel, wrt)
     candidates = ", ".join(name for name, parameter in by_name.items() if parameter.is_float)
     hint = f"these can be differentiated: {candidates}" if candidates else None
     if isinstance(wrt, str):
@@ -180,6 +182,15 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
         if list(wrt).count(name) > 1:
             raise TapeflowError(f"wrt: '{name}' is there twice")
     return tuple(name for name in by_name if name in wrt)
+
+
+def _without_structs(kernel: Kernel, wrt: Sequence[str]) -> list[str]:
+    """`wrt` with the floats of structs of several types instead of the structs' own names."""
+    names: list[str] = []
+    for name in wrt:
+        parts = [it.name for it in kernel.parameters if it.source == name != it.name and it.is_float]
+        names += parts or [name]
+    return names
 
 
 def gradient_name(kernel: Kernel, mode: Mode = Mode.GRADIENT, batch: int | None = None) -> str:
@@ -224,7 +235,7 @@ def requested(
                 hint="rename it",
             )
     arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
-    results = [_mark(isinstance(type_, AnyFloat)) for type_ in kernel.function.function_type.outputs]
+    results = [_mark(has_derivative(type_)) for type_ in kernel.function.function_type.outputs]
     for request in _requests(kernel, mode, arguments, results, batch):
         request.location = kernel.function.location
         module.body.block.add_op(request)

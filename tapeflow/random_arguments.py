@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,10 @@ import numpy as np
 
 from tapeflow.arguments import Array, Parameter
 from tapeflow.errors import TapeflowError
+from tapeflow.extents import extent_value, names_in
+
+MOST_BYTES_DRAWN = 1 << 30
+"""Of all arrays that are drawn for one kernel: gradients, copies and the tape come on top."""
 
 
 def read_archive(path: Path) -> dict[str, Any]:
@@ -26,8 +31,8 @@ def read_archive(path: Path) -> dict[str, Any]:
     return {name: array.item() if array.ndim == 0 else array for name, array in arrays.items()}
 
 
-def parse_assignment(text: str) -> tuple[str, int | float | bool]:
-    """`n=100` as a name and a number.
+def parse_assignment(text: str) -> tuple[str, int | float | complex | bool]:
+    """`n=100` as a name and a number; `z=1+2j` is a complex one.
 
     Raises:
         ValueError: it has another form.
@@ -41,7 +46,8 @@ def parse_assignment(text: str) -> tuple[str, int | float | bool]:
         return name, int(value, 0)
     except ValueError:
         try:
-            return name, float(value)
+            number = complex(value)
+            return name, number if "j" in value.lower() else number.real
         except ValueError:
             raise ValueError(f"'{text}': '{value}' is not a number") from None
 
@@ -62,14 +68,40 @@ def complete_arguments(
         interval: that random numbers are drawn from, uniformly.
 
     Raises:
-        TapeflowError: a name is unknown, or an argument is missing that cannot be drawn.
+        TapeflowError: a name is unknown, an argument is missing that cannot be drawn, or the arrays would be too large.
     """
     names = [parameter.name for parameter in parameters]
     for name in given:
         if name not in names:
             raise TapeflowError(f"the kernel has no parameter '{name}'", hint=f"its parameters: {', '.join(names)}")
+    _check_size(parameters, given)
     rng = np.random.default_rng(seed)
     return [_argument(parameter, given, rng, interval) for parameter in parameters]
+
+
+def _check_size(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> None:
+    """Refuse to draw more than `MOST_BYTES_DRAWN`, before the system ends us for it."""
+    total = 0
+    for parameter in parameters:
+        if not _is_drawn(parameter, given) or not parameter.is_array:
+            continue
+        total += prod(_shape(parameter, given)) * parameter.dtype.itemsize
+        if total > MOST_BYTES_DRAWN:
+            raise TapeflowError(
+                f"{parameter}: arrays of {total:,} bytes would be drawn at random, at most {MOST_BYTES_DRAWN:,} are",
+                location=parameter.location,
+                hint=f"give smaller extents, or an array {parameter.name} in an .npz file",
+            )
+
+
+def _is_drawn(parameter: Parameter, given: Mapping[str, Any]) -> bool:
+    """Whether no value is given that is more than the length of an array."""
+    value = given.get(parameter.name)
+    return parameter.is_float and (value is None or (parameter.is_array and not np.ndim(value)))
+
+
+def _shape(parameter: Parameter, given: Mapping[str, Any]) -> list[int]:
+    return [_extent(parameter, extent, given) for extent in parameter.extents or ()]
 
 
 def _argument(
@@ -85,21 +117,30 @@ def _argument(
             location=parameter.location,
             hint=f"give {example}",
         )
-    if parameter.extents is None:
-        return float(rng.uniform(*interval))
-    shape = [_extent(parameter, extent, given) for extent in parameter.extents]
-    return rng.uniform(*interval, shape).astype(parameter.dtype)
+    shape = _shape(parameter, given)
+    drawn = rng.uniform(*interval, shape)
+    if parameter.dtype.kind == "c":
+        drawn = drawn + 1j * rng.uniform(*interval, shape)
+    return np.asarray(drawn).item() if parameter.extents is None else np.asarray(drawn, parameter.dtype)
 
 
 def _extent(parameter: Parameter, extent: int | str | None, given: Mapping[str, Any]) -> int:
     if isinstance(extent, int):
         return extent
-    length = given.get(parameter.name if extent is None else extent)
+    names = (parameter.name,) if extent is None else names_in(extent)
+    for name in names:
+        _check_length(parameter, name, given.get(name))
+    value = given[parameter.name] if extent is None else extent_value(extent, given)
+    if value is None:
+        raise TapeflowError(f"{parameter}: its extent has no value", location=parameter.location)
+    return max(value, 0)
+
+
+def _check_length(parameter: Parameter, name: str, length: Any) -> None:
+    """Refuse a missing part of an extent, or one that is no integer."""
     if length is None:
-        name = parameter.name if extent is None else extent
         raise TapeflowError(
             f"{parameter}: its extent is not known", location=parameter.location, hint=f"give {name}=..."
         )
     if isinstance(length, bool) or not isinstance(length, int):
         raise TapeflowError(f"{parameter}: an extent is an integer, not {length!r}", location=parameter.location)
-    return max(length, 0)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from tapeflow.analysis.complex_pairs import paired
 from tapeflow.api import RETURN, Gradient, Result
 from tapeflow.arguments import (
     ArgumentError,
@@ -25,10 +26,13 @@ from tapeflow.arguments import (
     check_derivative,
     check_numbers,
 )
+from tapeflow.complex_numbers import whole_numbers
+from tapeflow.dialects.ad import has_derivative
 from tapeflow.loading import Kernel, as_kernel
-from tapeflow.members import members_first, zeros
+from tapeflow.members import seen, taken, taken_numbers, zeros
 from tapeflow.options import Options
 from tapeflow.pipeline import Mode, compile_gradient
+from tapeflow.records import unpacked_names
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class TangentResult:
             dimension, the first.
     """
 
-    value: float | int | bool | None
+    value: float | int | complex | bool | None
     tangents: dict[str, Any]
 
 
@@ -80,6 +84,7 @@ class _Tangents(Gradient):
 
     def _directions(self, given: Mapping[str, Any], bound: Sequence[Bound], role: str) -> dict[str, Any]:
         """A tangent for every active argument, fresh arrays that the function may change; 0 where none is given."""
+        given = unpacked_names(self.parameters, given, role, self.batch)
         known = ", ".join(self.wrt)
         if not given:
             raise ArgumentError(f"{role}: no direction is given", hint=f"give one for some of: {known}")
@@ -96,31 +101,31 @@ class _Tangents(Gradient):
         return directions
 
     def _direction(self, parameter: Parameter, given: Any, shape: tuple[int, ...], role: str) -> Array:
-        direction = zeros(shape, parameter.dtype, self.batch)
-        if given is not None:
-            self._seen(direction)[...] = check_derivative(
-                parameter, given, f"{role}['{parameter.name}']", shape, self.batch
-            )
-        return direction
-
-    def _scalar_direction(self, parameter: Parameter, given: Any, role: str) -> float | Array:
         if given is None:
-            return 0.0 if self.batch is None else zeros((), parameter.dtype, self.batch)
+            return zeros(shape, parameter.dtype, self.batch)
+        direction = check_derivative(parameter, given, f"{role}['{parameter.name}']", shape, self.batch)
+        return taken(direction, self.batch)
+
+    def _scalar_direction(self, parameter: Parameter, given: Any, role: str) -> float | complex | Array:
         if self.batch is not None:
-            return check_numbers(given, f"{role}['{parameter.name}']", parameter.dtype, self.batch)
+            if given is None:
+                return zeros((), parameter.dtype, self.batch)
+            return taken(check_numbers(given, f"{role}['{parameter.name}']", parameter.dtype, self.batch), self.batch)
         try:
-            return float(bind_scalar(parameter, given))
+            # A parameter in wrt is a float or complex number, and so is what fits it.
+            return cast("float | complex", bind_scalar(parameter, 0.0 if given is None else given))
         except ArgumentError as error:
             raise ArgumentError(f"{role}: {error.message}", location=error.position) from None
 
     def _in_order(self, directions: Mapping[str, Any]) -> list[Any]:
         """The scalars' tangents, then the arrays', as the function takes them."""
         scalars = {parameter.name for parameter in self.parameters if not parameter.is_array}
-        return [directions[name] for name in sorted(directions, key=lambda name: name not in scalars)]
+        numbers = taken_numbers(each for name, each in directions.items() if name in scalars)
+        return [*numbers, *(each for name, each in directions.items() if name not in scalars)]
 
-    def _seen(self, array: Array) -> Array:
-        """An array of the derivatives of an array as the caller sees it."""
-        return array if self.batch is None else members_first(array)
+    def _seen(self, parameter: Parameter, array: Array) -> Array:
+        """An array of the derivatives of an argument as the caller sees it."""
+        return seen(array, parameter.dtype, self.batch)
 
 
 def _write_back(bound: Sequence[Bound]) -> None:
@@ -153,11 +158,16 @@ class Jvp(_Tangents):
         with self._lock:
             outcome = self.native.call(call.inputs)
         _write_back(call.bound)
+        returned = self.kernel.function.function_type.outputs.data
+        of_return = [] if self.batch is not None else list(filter(has_derivative, returned))
+        numbers = whole_numbers(outcome, [*returned, *of_return])
         found: dict[str, Any] = {}
         if self.returns_float:
-            found[RETURN] = call.of_return if call.of_return is not None else float(outcome[1])
-        found |= {name: self._seen(call.directions[name]) for name in self.outputs}
-        return TangentResult(outcome[0] if outcome else None, found)
+            found[RETURN] = (
+                numbers[1] if call.of_return is None else seen(call.of_return, self.returned_dtype, self.batch)
+            )
+        outputs = {p.name: self._seen(p, call.directions[p.name]) for p in self.parameters if p.name in self.outputs}
+        return TangentResult(numbers[0] if numbers else None, found | self._packed(outputs, call.bound))
 
     def prepare_tangents(self, arguments: Sequence[Any], tangents: Mapping[str, Any]) -> TangentCall:
         """Check the arguments of a call, and make the tangents that the function may change.
@@ -171,7 +181,8 @@ class Jvp(_Tangents):
         inputs += self._in_order(directions)
         of_return: Array | None = None
         if self.batch is not None and self.returns_float:
-            inputs.append(of_return := zeros((), self.returned_dtype, self.batch))
+            of_return = zeros((), self.returned_dtype, self.batch)
+            inputs += taken_numbers([of_return])
         return TangentCall(tuple(bound), tuple(inputs), directions, of_return)
 
 
@@ -205,22 +216,23 @@ class HessianProduct(_Tangents):
         """
         call = self.prepare(arguments, seeds)
         directions = self._directions(vectors, call.bound, "vectors")
-        products: dict[str, Any] = {
-            name: zeros(shadow.shape, shadow.dtype, self.batch) for name, shadow in call.shadows.items()
-        }
-        of_scalars = [] if self.batch is None else [zeros((), it.dtype, self.batch) for it in self._scalars]
+        products = {name: zeros(shadow.shape, shadow.dtype, self.batch) for name, shadow in call.shadows.items()}
+        of_scalars = {it.name: zeros((), it.dtype, self.batch) for it in self._scalars if self.batch is not None}
+        made = [*products.values(), *taken_numbers(of_scalars.values())]
         with self._lock:
-            outcome = self.native.call([*call.inputs, *self._in_order(directions), *products.values(), *of_scalars])
+            outcome = self.native.call([*call.inputs, *self._in_order(directions), *made])
         _write_back(call.bound)
-        behind = len(outcome) - (len(self._scalars) if self.batch is None else 0)
+        scalars = [parameter.type for parameter in self._scalars] if self.batch is None else []
+        behind = len(outcome) - sum(len(paired(type_)) for type_ in scalars)
         result = self.collect(call, outcome[:behind])
-        tangents = iter(of_scalars if self.batch is not None else map(float, outcome[behind:]))
+        tangents = iter(whole_numbers(outcome[behind:], scalars))
+        arrays = products | of_scalars
         found: dict[str, Any] = {
-            p.name: self._seen(products[p.name]) if p.is_array else next(tangents)
+            p.name: self._seen(p, arrays[p.name]) if p.name in arrays else next(tangents)
             for p in self.parameters
             if p.name in self.wrt
         }
-        return ProductResult(result.value, result.gradients, found)
+        return ProductResult(result.value, result.gradients, self._packed(found, call.bound))
 
 
 def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], *, batch: int | None = None) -> Jvp:

@@ -99,6 +99,7 @@ FUNCTIONS: Mapping[str, Callable[..., Operation]] = {
     "mul": arith.MulfOp,
     "div": arith.DivfOp,
     "neg": arith.NegfOp,
+    "abs": math_dialect.AbsFOp,
     "pow": math_dialect.PowFOp,
     "exp": math_dialect.ExpOp,
     "log": math_dialect.LogOp,
@@ -224,6 +225,10 @@ X, Y, Z, R = Operand(0), Operand(1), Operand(2), Result()
 
 _SIGN = apply("select", apply("ge", X, 0.0), 1.0, -1.0)
 _POWER_MINUS_ONE = apply("select", apply("eq", Y, 0.0), 0.0, Y * apply("pow", X, Y - 1.0))
+_X_IS_LARGER = apply("ge", apply("abs", X), apply("abs", Y))
+_LARGER, _SMALLER = apply("select", _X_IS_LARGER, X, Y), apply("select", _X_IS_LARGER, Y, X)
+_SUM_OF_SQUARES = _LARGER + _SMALLER * (_SMALLER / _LARGER)
+"""x^2 + y^2, divided by the larger of the two."""
 _INTEGER_POWER = apply("float", Y)
 
 
@@ -301,9 +306,9 @@ RULES: Mapping[type[Operation], Row] = {
     math_dialect.AtanOp: _row("atan(x)", 1 / (1.0 + X * X)),
     math_dialect.Atan2Op: _row(
         "atan2(x, y)",
-        Y / (X * X + Y * Y),
-        -(X / (X * X + Y * Y)),
-        note="not a number at (0, 0) (JAX)",
+        Y / _LARGER / _SUM_OF_SQUARES,
+        -(X / _LARGER / _SUM_OF_SQUARES),
+        note="y / (x^2 + y^2) and -x / (x^2 + y^2) without squares, which overflow; not a number at (0, 0) (JAX)",
     ),
     # hyperbolic
     math_dialect.SinhOp: _row("sinh(x)", apply("cosh", X)),

@@ -16,6 +16,7 @@ from xdsl.traits import SymbolTable
 
 from tapeflow.analysis.kept_calls import is_kept, written_operands
 from tapeflow.dialects.ad import AccumulateOp
+from tapeflow.dialects.memref_more import TransposeOp
 
 VIEWS = (
     memref.CastOp,
@@ -25,6 +26,7 @@ VIEWS = (
     memref.ViewOp,
     memref.CollapseShapeOp,
     memref.ExpandShapeOp,
+    TransposeOp,
 )
 """Operations whose result is a view of their first operand."""
 

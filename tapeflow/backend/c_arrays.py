@@ -8,11 +8,12 @@ from math import prod
 from typing import Literal, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.roots import written_arrays
 from tapeflow.analysis.source_names import location_of, source_name
+from tapeflow.analysis.views import kept_dimensions, mixed
 from tapeflow.backend.c_loops import integer_constant
 from tapeflow.backend.c_types import c_type
 from tapeflow.dialects import ad
@@ -198,6 +199,9 @@ class Arrays:
     def _spelled_extent(self, text: str, argument: BlockArgument, arguments: dict[str, BlockArgument]) -> Extent:
         if text.isdecimal():
             return int(text)
+        if not text.isidentifier():
+            # An expression, which a call is checked against: the function has no value of it.
+            return None
         if text not in arguments:
             raise TapeflowError(
                 f"the extent '{text}' of '{parameter_name(self.function, argument)}' is no parameter",
@@ -253,23 +257,11 @@ def subview_dimensions(op: memref.SubviewOp) -> Sequence[Dimension]:
     Raises:
         TapeflowError: it is not clear which dimensions the result leaves out.
     """
-    dynamic = memref_type(op.source).get_num_dims()
-    offsets = _mixed(op.static_offsets.get_values(), op.offsets)
-    strides = _mixed(op.static_strides.get_values(), op.strides)
-    sizes = [int(size) for size in op.static_sizes.get_values()]
-    surplus = dynamic - memref_type(op.result).get_num_dims()
-    dropped: list[bool] = []
-    for size in sizes:
-        dropped.append(size == 1 and surplus > 0)
-        surplus -= dropped[-1]
-    if surplus:
+    offsets, strides = mixed(op, "offsets", op.offsets), mixed(op, "strides", op.strides)
+    dropped = [not kept for kept in kept_dimensions(op)]
+    if dropped.count(False) != memref_type(op.result).get_num_dims():
         raise TapeflowError("this memref.subview cannot be printed as C", location=op.location)
     return [Dimension(*each) for each in zip(offsets, strides, dropped, strict=True)]
-
-
-def _mixed(static: Sequence[int], dynamic: Sequence[SSAValue]) -> Iterator[int | SSAValue]:
-    values = iter(dynamic)
-    return (next(values) if number == DYNAMIC_INDEX else int(number) for number in static)
 
 
 def argument_attribute(function: func.FuncOp, argument: BlockArgument, name: str) -> Attribute | None:

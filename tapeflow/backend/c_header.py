@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, StringAttr
+from xdsl.ir import BlockArgument, SSAValue
 
-from tapeflow.backend.c_arrays import Extent, ExtentParameter, argument_attribute
+from tapeflow.backend.c_arrays import Extent, ExtentParameter, argument_attribute, memref_type
 from tapeflow.backend.c_function import FunctionPrinter
+from tapeflow.backend.c_types import c_type
 from tapeflow.backend.printed import PrintedParameter
 
 
@@ -87,7 +88,7 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             argument = printer.function.args[parameter.index]
             extents = printer.plan.arrays.of_root[argument].extents
             shape = "".join(f"[{_extent(printer, extent)}]" for extent in extents)
-            return f"{shape or '[1]'}, {_array_role(printer, parameter)}"
+            return f"{shape or '[1]'}, {_of_structs(printer, argument)}{_array_role(printer, parameter)}"
 
 
 def _is_tangent(printer: FunctionPrinter) -> bool:
@@ -127,12 +128,20 @@ def _scalar_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             return f"as in {primal}"
 
 
+def _of_structs(printer: FunctionPrinter, argument: BlockArgument) -> str:
+    """What is said of an array that is the numbers of structs; empty for others."""
+    record = argument_attribute(printer.function, argument, "tapeflow.record")
+    if not isinstance(record, DictionaryAttr) or not isinstance(name := record.data.get("type"), StringAttr):
+        return ""
+    return f"the memory of {name.data} seen as {c_type(memref_type(argument).element_type)}, "
+
+
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
     argument = printer.function.args[parameter.index]
     for attribute, kind in (("tapeflow.adjoint_of", "adjoints"), ("tapeflow.tangent_of", "tangents")):
         if argument_attribute(printer.function, argument, attribute) is not None:
             return f"set to {kind}"
-    names = [other.name for other in printer.signature.parameters]
+    names = [other.name for other in printer.signature.parameters if other.role == "array"]
     kind = _derivative(printer, parameter.name) if _primal(printer) is not None else None
     of = parameter.name[:-2]
     if kind == "a tangent" and of in names:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -313,7 +313,9 @@ class NativeFunction:
         """Call the function.
 
         Args:
-            inputs: one an argument of the IR function: numbers, and C-contiguous arrays, which may be written.
+            inputs: one an argument of the IR function: numbers, and C-contiguous arrays, which may be written. A
+                complex number stands for two arguments, its parts; an array of them for one of floats that has an
+                axis of 2 more.
 
         Returns:
             The results of the IR function, in its order, as Python numbers.
@@ -326,6 +328,7 @@ class NativeFunction:
         """
         results: dict[int, Any] = {}
         arguments: list[Any] = []
+        inputs = list(_in_parts(inputs))
         for parameter in self.signature.parameters:
             if parameter.role == "tape":
                 arguments.append(self.tape)
@@ -353,6 +356,20 @@ class NativeFunction:
         """The bytes that each tape held at the turn-around of the last call, by its name in C."""
         uses = self.library.tapeflow_uses(self.tape)
         return {uses[k].name.decode(): uses[k].bytes for k in range(self.library.tapeflow_use_count(self.tape))}
+
+
+def _in_parts(inputs: Sequence[Any]) -> Iterator[Any]:
+    """`inputs` without complex numbers: their parts, and views of the parts of arrays."""
+    for given in inputs:
+        if isinstance(given, complex):
+            yield given.real
+            yield given.imag
+        elif isinstance(given, np.ndarray) and np.iscomplexobj(array := cast("np.ndarray[Any, Any]", given)):
+            # Of a rank of 0 the new axis would have nothing to split.
+            flat = array.reshape(*array.shape, 1) if array.flags.c_contiguous else array[..., np.newaxis]
+            yield flat.view(array.real.dtype)
+        else:
+            yield given
 
 
 def _argument_type(parameter: PrintedParameter) -> Any:

@@ -25,12 +25,13 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    ComplexType,
     FlatSymbolRefAttrConstr,
     FunctionType,
     IndexType,
@@ -91,10 +92,17 @@ ActivityArray = ArrayAttr[ActivityAttr]
 
 
 def can_be_active(type_: Attribute) -> bool:
-    """Whether a value of `type_` can have a derivative: a float, or an array of floats."""
+    """Whether a value of `type_` can have a derivative: a float, a complex number, or an array of these."""
     if isinstance(type_, MemRefType):
-        return isinstance(cast(MemRefType[Attribute], type_).element_type, AnyFloat)
-    return isinstance(type_, AnyFloat)
+        return has_derivative(cast(MemRefType[Attribute], type_).element_type)
+    return has_derivative(type_)
+
+
+def has_derivative(scalar: Attribute) -> bool:
+    """Whether scalars of a type have derivatives: floats, and complex numbers as pairs of them."""
+    if isinstance(scalar, ComplexType):
+        return isinstance(cast("ComplexType[Any]", scalar).element_type, AnyFloat)
+    return isinstance(scalar, AnyFloat)
 
 
 class RequestNamesAFunction(SymbolUserOpInterface):
@@ -253,9 +261,9 @@ class RuleFitsItsFunction(SymbolUserOpInterface):
         inputs, outputs = of.function_type.inputs.data, of.function_type.outputs.data
         if any(isinstance(type_, MemRefType) for type_ in outputs):
             raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it returns an array")
-        results = [type_ for type_ in outputs if isinstance(type_, AnyFloat)]
-        scalars = [type_ for type_ in inputs if isinstance(type_, AnyFloat)]
-        arrays = [type_ for type_ in inputs if can_be_active(type_) and not isinstance(type_, AnyFloat)]
+        results = [type_ for type_ in outputs if has_derivative(type_)]
+        scalars = [type_ for type_ in inputs if has_derivative(type_)]
+        arrays = [type_ for type_ in inputs if can_be_active(type_) and not has_derivative(type_)]
         _verify_derivative(
             op,
             op.vjp,

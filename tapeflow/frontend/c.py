@@ -37,7 +37,7 @@ from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function
-from tapeflow.frontend.c_signatures import signature
+from tapeflow.frontend.c_signatures import refuse_returned_struct, signature
 from tapeflow.frontend.c_variants import Variants
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
 
@@ -117,6 +117,8 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None) -> ModuleOp:
     for function in needed:
         _check_depth(function)
     signatures = {function: signature(function) for function in functions if function in needed}
+    for root in roots:
+        refuse_returned_struct(root, signatures[root])
     variants = Variants([each.spelling for each in tree.declarations])
     for root in roots:
         variants.name(root, {})
@@ -135,9 +137,16 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None) -> ModuleOp:
 
 
 def _roots(functions: Sequence[Node]) -> Sequence[Node]:
-    """The functions that stand for themselves: a `static` one that others call is needed as they call it."""
+    """The functions that stand for themselves: a `static` one that others call is needed as they call it.
+
+    So is one that returns a struct, which has no form of its own for callers from outside.
+    """
     called = {callee(node) for function in functions for node in body(function).walk() if node.kind == "CALL_EXPR"}
-    return [function for function in functions if function.storage_class != "STATIC" or function not in called]
+    return [
+        function
+        for function in functions
+        if function not in called or (function.storage_class != "STATIC" and function.type.result.kind != "RECORD")
+    ]
 
 
 def _named(functions: Sequence[Node], wanted: str, name: str) -> Node:

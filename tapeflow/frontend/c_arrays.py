@@ -1,25 +1,29 @@
-"""Arrays of a function's own: their memory, their initial values in braces, `memset` and `memcpy`."""
+"""Arrays and structs of a function's own: their memory, their initial values, `memset` and `memcpy`."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, SSAValue
 
 from tapeflow.frontend import c_effects
-from tapeflow.frontend.c_bindings import Array, Place, Pointer
+from tapeflow.frontend.c_bindings import Array, Place, Pointer, RecordArray
 from tapeflow.frontend.c_builder import INDEX, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
-from tapeflow.frontend.c_expressions import Expressions
-from tapeflow.frontend.c_pointers import Pointers
+from tapeflow.frontend.c_initializers import InitialValue, initial_values
+from tapeflow.frontend.c_records import Record, RecordArrayType, element_type
 from tapeflow.frontend.c_refusals import unsupported_type
-from tapeflow.frontend.c_signatures import array_levels, match_sizes
-from tapeflow.frontend.c_types import ArrayType, Number, Scalar, scalar_of
+from tapeflow.frontend.c_signatures import array_levels, match_sizes, written_sizes
+from tapeflow.frontend.c_types import ArrayType, Number, Scalar
 from tapeflow.frontend.clang_tree import Node
+
+if TYPE_CHECKING:
+    from tapeflow.frontend.c_expressions import Expressions
+    from tapeflow.frontend.c_pointers import Pointers
 
 MOST_ZEROS_STORED = 8
 """The elements without an initial value that are cleared one by one; more are cleared by loops."""
@@ -31,20 +35,19 @@ def is_constant_table(declaration: Node) -> bool:
     return innermost.is_const and declaration.initializer is not None
 
 
-def declare_array(declaration: Node, expressions: Expressions) -> Array:
-    """Memory for the array that `declaration` declares, with the initial values that it has.
+def declare_array(declaration: Node, expressions: Expressions) -> Array | RecordArray:
+    """Memory for the array or struct that `declaration` declares, with the initial values that it has.
 
     Raises:
         TapeflowError: when the frontend does not take its type, its extents or its initial values.
     """
     build = expressions.build
     levels, innermost = array_levels(declaration.type)
-    element = scalar_of(innermost)
+    element = element_type(innermost, declaration, f"'{declaration.spelling}'")
     if element is None:
         raise unsupported_type(declaration, f"'{declaration.spelling}'")
     initializer = declaration.initializer
-    children = declaration.children if initializer is None else declaration.children[:-1]
-    sizes = match_sizes(declaration, levels, tuple(child for child in children if child.kind != "TYPE_REF"))
+    sizes = match_sizes(declaration, levels, written_sizes(declaration))
     if None in sizes:
         raise declaration.error(
             f"an extent of '{declaration.spelling}' is hidden in a typedef, which is not supported",
@@ -52,37 +55,89 @@ def declare_array(declaration: Node, expressions: Expressions) -> Array:
         )
     dynamic = [build.index_ssa(expressions.index(size), size) for size in sizes if isinstance(size, Node)]
     extents = tuple(size if isinstance(size, int) else None for size in sizes)
-    array_type = ArrayType(element, extents, innermost.is_const)
-    alloca = memref.AllocaOp.get(element.ir, shape=array_type.ir.get_shape(), dynamic_sizes=dynamic)
-    array = Array(array_type, build.compute(alloca, declaration, declaration.spelling))
+    if isinstance(element, Record):
+        array_type = RecordArrayType(element, extents, innermost.is_const)
+        array = expressions.records.allocated(array_type, dynamic, declaration, declaration.spelling)
+    else:
+        array_type = ArrayType(element, extents, innermost.is_const)
+        alloca = memref.AllocaOp.get(element.ir, shape=array_type.ir.get_shape(), dynamic_sizes=dynamic)
+        array = Array(array_type, build.compute(alloca, declaration, declaration.spelling))
     if initializer is not None:
-        _initialize(array, initializer, expressions)
+        initialize(array, initializer, expressions)
     return array
 
 
-def _initialize(array: Array, initializer: Node, expressions: Expressions) -> None:
-    build, element = expressions.build, array.type.element
+def initialize(array: Array | RecordArray, initializer: Node, expressions: Expressions) -> None:
+    """Give an array or struct its initial values.
+
+    Raises:
+        TapeflowError: when the frontend does not take them.
+    """
     extents = [extent for extent in array.type.extents if extent is not None]
     if initializer.kind != "INIT_LIST_EXPR":
+        if isinstance(array, RecordArray) and not extents:
+            expressions.records.copy(Pointer(array), expressions.records.place(initializer), initializer)
+            return
         raise initializer.error(
             "this initial value of an array is not supported", "list the elements in braces: '{1.0, 2.0}'"
         )
-    given = list(_given(extents, deque(initializer.children), ()))
-    if len(given) + MOST_ZEROS_STORED < prod(extents):
-        zero = build.ssa(Value(element, _zero(element)), initializer)
+    given = initial_values(array.type.element, extents, initializer)
+    cleared: set[tuple[str, ...]] = set()
+    for names, numbers in _numbers_of(array):
+        if _clear(numbers, _given_to(names, given), initializer, expressions.build):
+            cleared.add(names)
+    for value in given:
+        if value.names not in cleared or value.value is None or number(value.value) != 0:
+            _store_initial(array, value, expressions)
+
+
+def _numbers_of(array: Array | RecordArray) -> Iterator[tuple[tuple[str, ...], Array]]:
+    """The arrays of numbers that hold an array or struct, each with the names of the members that lead to it."""
+    if isinstance(array, Array):
+        yield (), array
+        return
+    for leaf in array.type.record.leaves:
+        yield leaf.path, array.numbers(leaf.path)
+
+
+def _given_to(names: tuple[str, ...], given: Sequence[InitialValue]) -> frozenset[tuple[int, ...]]:
+    """The indices, or the first of them, of those numbers called `names` that have an initial value."""
+    return frozenset(value.indices for value in given if names[: len(value.names)] == value.names)
+
+
+def _clear(array: Array, given: frozenset[tuple[int, ...]], node: Node, build: IRBuilder) -> bool:
+    """Set to zero what no value is given to: one by one, or by loops over all; whether by loops."""
+    extents = [extent for extent in array.type.extents if extent is not None]
+    zero = Value(array.type.element, _zero(array.type.element))
+    if len(given) + MOST_ZEROS_STORED < prod(extents) and () not in given:
+        constant = build.ssa(zero, node)
 
         def clear(indices: Sequence[SSAValue]) -> None:
-            build.add(memref.StoreOp.get(zero, array.memory, indices), initializer)
+            build.add(memref.StoreOp.get(constant, array.memory, indices), node)
 
-        loop_nest(build, extents, clear, initializer)
-        given = [(indices, value) for indices, value in given if number(value) != 0]
-    else:
-        have = {indices for indices, _ in given}
-        for indices in product(*map(range, extents)):
-            if indices not in have:
-                _store(array, indices, Value(element, _zero(element)), initializer, build)
-    for indices, value in given:
-        _store(array, indices, expressions.value_as(value, element), value, build)
+        loop_nest(build, extents, clear, node)
+        return True
+    for indices in product(*map(range, extents)):
+        if not any(indices[:length] in given for length in range(len(indices) + 1)):
+            _store(array, indices, zero, node, build)
+    return False
+
+
+def _store_initial(array: Array | RecordArray, initial: InitialValue, expressions: Expressions) -> None:
+    found: Array | RecordArray = array
+    for name in initial.names:
+        assert isinstance(found, RecordArray)
+        found = found.member(name)
+    value, node = initial.value, initial.node
+    if isinstance(found, Array):
+        element = found.type.element
+        known = Value(element, _zero(element)) if value is None else expressions.value_as(value, element)
+        _store(found, initial.indices, known, node, expressions.build)
+        return
+    assert value is not None  # empty braces say what all of its members are
+    source = expressions.records.place(value)
+    target = Pointer(found, initial.indices[:-1], initial.indices[-1]) if initial.indices else Pointer(found)
+    expressions.records.copy(target, source, node)
 
 
 def _zero(element: Scalar) -> Number:
@@ -92,29 +147,6 @@ def _zero(element: Scalar) -> Number:
 def _store(array: Array, indices: Sequence[int], value: Value, node: Node, build: IRBuilder) -> None:
     at = [build.index_ssa(index, node) for index in indices]
     build.add(memref.StoreOp.get(build.ssa(value, node), array.memory, at), node)
-
-
-def _given(
-    extents: Sequence[int], values: deque[Node], outer: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], Node]]:
-    """The elements that a list in braces gives, with their indices; inner braces may be left out, as in C."""
-    extent, *inner = extents
-    for index in range(extent):
-        if not values:
-            return
-        value = values[0]
-        if value.type.kind == "VOID":
-            raise value.error("designated initial values are not supported", "list the elements in order")
-        if value.kind == "INIT_LIST_EXPR":
-            values.popleft()
-            if inner:
-                yield from _given(inner, deque(value.children), (*outer, index))
-            else:
-                yield from (((*outer, index), scalar) for scalar in value.children)
-        elif inner:
-            yield from _given(inner, values, (*outer, index))
-        else:
-            yield (*outer, index), values.popleft()
 
 
 def loop_nest(
@@ -149,15 +181,17 @@ def clear_or_copy(call: Node, expressions: Expressions) -> bool:
     Raises:
         TapeflowError: when it is, but not of whole arrays, or not with zero.
     """
-    function = c_effects.callee(call)
-    if function is None or function.is_definition or function.spelling not in ("memset", "memcpy"):
+    if c_effects.callee_name(call) not in ("memset", "memcpy"):
         return False
     target, source, size = c_effects.arguments(call)
     build, pointers = expressions.build, expressions.pointers
     cleared = _cleared(target, expressions)
+    if isinstance(cleared.array, RecordArray):
+        _clear_or_copy_structs(call, cleared, expressions)
+        return True
     element = cleared.array.type.element
     counts = _counts(cleared, size, expressions)
-    if function.spelling == "memset":
+    if c_effects.callee_name(call) == "memset":
         if integer(source) != 0:
             raise source.error("memset with anything but 0 is not supported", "set the elements in a loop")
         zero = build.ssa(Value(element, _zero(element)), call)
@@ -168,7 +202,7 @@ def clear_or_copy(call: Node, expressions: Expressions) -> bool:
 
     else:
         original = _cleared(source, expressions)
-        if original.array.type.element != element or _differ(original, cleared):
+        if original.array.type.element != element or cleared.array.type.rank == 0 or _differ(original, cleared):
             raise call.error(
                 "memcpy between arrays of different shapes or elements is not supported", "copy the elements in loops"
             )
@@ -182,12 +216,45 @@ def clear_or_copy(call: Node, expressions: Expressions) -> bool:
     return True
 
 
+def _clear_or_copy_structs(call: Node, target: Pointer, expressions: Expressions) -> None:
+    """`memset(&s, 0, sizeof(s))`, or `memcpy(ps, qs, n * sizeof(struct P))`: all members, struct by struct."""
+    _, source, size = c_effects.arguments(call)
+    array, records, pointers, build = target.array, expressions.records, expressions.pointers, expressions.build
+    assert isinstance(array, RecordArray)
+    record = array.type.record
+    count = _elements(size, record.bytes, expressions)
+    if count is None or len(target.subscripts) != array.type.rank or (array.type.rank == 0 and count != 1):
+        raise size.error(
+            "this number of bytes is not a multiple of the struct's size that is recognized",
+            f"write it as 'n * sizeof({record.name})'",
+        )
+    original: Pointer | None = None
+    if c_effects.callee_name(call) == "memcpy":
+        original = _cleared(source, expressions)
+        if not isinstance(original.array, RecordArray) or original.array.type.record != record:
+            raise call.error("memcpy between different types is not supported", "copy the members one by one")
+    elif integer(source) != 0:
+        raise source.error("memset with anything but 0 is not supported", "set the members one by one")
+
+    def make(index: Sequence[Index]) -> None:
+        struct = pointers.moved(target, index[0], call)
+        if original is not None:
+            records.copy(struct, pointers.moved(original, index[0], call), call)
+            return
+        records.clear(struct, call)
+
+    if count == 1:
+        make([0])
+    else:
+        loop_nest(build, [count], make, call)
+
+
 def _cleared(node: Node, expressions: Expressions) -> Pointer:
     """What is cleared or copied: an array, or where in an array that begins."""
     inner = node.stripped
     pointer = expressions.pointers.value(inner)
     array = pointer.array.type
-    if pointer.is_whole or pointer.flat or len(pointer.row) + 1 == array.rank:
+    if pointer.is_whole or array.rank == 0 or pointer.flat or len(pointer.row) + 1 == array.rank:
         return pointer
     raise node.error("this is neither an array nor an element of one", "clear or copy a part of an array in a loop")
 
@@ -200,8 +267,9 @@ def _differ(left: Pointer, right: Pointer) -> bool:
 
 def _element(pointer: Pointer, indices: Sequence[SSAValue], pointers: Pointers, node: Node) -> Place:
     array = pointer.array
+    assert isinstance(array, Array)
     if pointer.is_whole:
-        return Place(array.type.element, array.memory, indices)
+        return pointers.place(array, indices, node)
     return pointers.at(pointer, indices[0], node)
 
 

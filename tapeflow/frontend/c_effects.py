@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -45,6 +45,8 @@ def root(place: Node) -> Node | None:
 def _towards_root(place: Node) -> Node | None:
     if place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
         return pointer_operand(place)
+    if place.kind == "MEMBER_REF_EXPR":
+        return place.children[0]
     if place.kind == "UNARY_OPERATOR" and (place.operator == "&" or place.operator in STEPS):
         return place.children[0]
     if place.kind == "CSTYLE_CAST_EXPR":
@@ -122,6 +124,12 @@ def callee(call: Node) -> Node | None:
     return declaration if declaration is not None and declaration.kind == "FUNCTION_DECL" else None
 
 
+def callee_name(call: Node) -> str | None:
+    """The name of the function that a call names and the file does not define; None of others."""
+    function = callee(call)
+    return None if function is None or function.is_definition else function.spelling
+
+
 def arguments(call: Node) -> tuple[Node, ...]:
     """The arguments of a call."""
     return call.children[1:]
@@ -143,7 +151,7 @@ def written_arguments(call: Node) -> Iterator[Node]:
     if function is None:
         return
     for argument, parameter in zip(arguments(call), parameters(function), strict=False):
-        if scalar_of(parameter.type) is not None or _innermost(parameter).is_const:
+        if scalar_of(parameter.type) is not None or parameter.type.kind == "RECORD" or _innermost(parameter).is_const:
             continue
         if (array := root(argument)) is not None:
             yield array
@@ -169,6 +177,21 @@ class Change:
     variable: Node
     by: Node
 
+    @property
+    def member(self) -> str | None:
+        """Of an assignment to a number that is, or is in, a member of a struct: the name of that member."""
+        if not is_assignment(self.by) or scalar_of(self.by.children[0].type) is None:
+            return None
+        return _member(self.by.children[0])
+
+
+def _member(place: Node) -> str | None:
+    """The name of the member that the number `place` is, or is an element of; None if it is in no struct."""
+    place = place.stripped
+    while place.kind == "ARRAY_SUBSCRIPT_EXPR":
+        place = pointer_operand(place).stripped
+    return place.spelling if place.kind == "MEMBER_REF_EXPR" else None
+
 
 def changes(node: Node) -> Iterator[Change]:
     """All that `node` changes when it runs, in source order; a declaration's initial value is no change."""
@@ -187,6 +210,26 @@ def mentioned(node: Node) -> frozenset[Node]:
     """The variables that `node` names, and those that pointers it names may point at."""
     names = frozenset(named for part in node.walk() if (named := variable(part)) is not None)
     return names.union(*map(targets, names))
+
+
+def depends_on(expression: Node, changed: Collection[Change]) -> bool:
+    """Whether the value of `expression` may be another after `changed`; members of other names are other numbers."""
+    pending = [expression]
+    while pending:
+        part = pending.pop()
+        member = _member(part) if scalar_of(part.type) is not None else None
+        if member is not None and part.stripped.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR"):
+            # What leads to the struct: `p`, `ps[i]`.
+            held = mentioned(part)
+            if any(change.variable in held and change.member in (None, member) for change in changed):
+                return True
+        elif (named := variable(part)) is not None and any(
+            change.variable in targets(named) | {named} for change in changed
+        ):
+            return True
+        else:
+            pending.extend(part.children)
+    return False
 
 
 def effects(node: Node) -> Iterator[Node]:
@@ -213,6 +256,8 @@ def is_cheap_and_safe(node: Node) -> bool:
 
 def _is_cheap_and_safe_itself(part: Node) -> bool:
     match part.kind:
+        case "MEMBER_REF_EXPR":
+            return all(child.type.kind != "POINTER" for child in part.children)
         case "CALL_EXPR" | "ARRAY_SUBSCRIPT_EXPR" | "CONDITIONAL_OPERATOR" | "COMPOUND_ASSIGNMENT_OPERATOR":
             return False
         case "UNARY_OPERATOR":
@@ -275,8 +320,10 @@ def _used_in_value(expression: Node) -> Iterator[Node]:
     if expression.kind == "BINARY_OPERATOR" and expression.operator == "=":
         target, value = expression.children
         place = target.stripped
-        while place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
-            array = pointer_operand(place)
+        while place.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR") or (
+            place.kind == "UNARY_OPERATOR" and place.operator == "*"
+        ):
+            array = place.children[0] if place.kind == "MEMBER_REF_EXPR" else pointer_operand(place)
             yield from (part for child in place.children if child is not array for part in child.walk())
             place = array.stripped
         yield from value.walk()

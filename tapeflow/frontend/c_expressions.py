@@ -10,17 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func, math, memref
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_assignments import Assignments
-from tapeflow.frontend.c_bindings import Binding, Fixed, Place, Pointer, Slot
+from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Pointer, Slot
 from tapeflow.frontend.c_builder import COMPARISONS, Index, IRBuilder, Value
 from tapeflow.frontend.c_constants import integer, number
 from tapeflow.frontend.c_math import is_math_function, math_operation
 from tapeflow.frontend.c_pointers import Pointers, is_pointer
-from tapeflow.frontend.c_refusals import pointer_value, unsupported
-from tapeflow.frontend.c_signatures import Signature
+from tapeflow.frontend.c_records import Record, RecordArrayType
+from tapeflow.frontend.c_refusals import pointer_value, unsupported, unsupported_value
+from tapeflow.frontend.c_signatures import Parameter, Signature
+from tapeflow.frontend.c_structs import Records
 from tapeflow.frontend.c_types import BOOL, DOUBLE, LONG, ArrayType, Scalar, common, scalar_of, wrapped
 from tapeflow.frontend.c_variants import Variants, parts_of
 from tapeflow.frontend.clang_tree import Node
@@ -47,10 +49,12 @@ class Expressions:
     bindings: dict[Node, Binding] = field(default_factory=dict[Node, Binding])
     _native_kinds: dict[Node, bool | None] = field(default_factory=dict[Node, "bool | None"], init=False)
     pointers: Pointers = field(init=False)
+    records: Records = field(init=False)
     assignments: Assignments = field(init=False)
 
     def __post_init__(self):
         self.pointers = Pointers(self)
+        self.records = Records(self)
         self.assignments = Assignments(self)
 
     # Values.
@@ -78,7 +82,7 @@ class Expressions:
                 return self._binary(node)
             case "CONDITIONAL_OPERATOR":
                 return self._choice(node)
-            case "ARRAY_SUBSCRIPT_EXPR":
+            case "ARRAY_SUBSCRIPT_EXPR" | "MEMBER_REF_EXPR":
                 return self.load(self.place(node), node)
             case "CALL_EXPR":
                 return self._call_value(node)
@@ -104,11 +108,9 @@ class Expressions:
         if scalar is None:
             if node.type.kind in ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY"):
                 raise pointer_value(node)
-            if node.kind in ("CALL_EXPR", "DECL_REF_EXPR", "CONDITIONAL_OPERATOR") or node.kind in _CASTS:
-                raise node.error(
-                    f"a value of type '{node.type.spelling}' is not supported", "keep to numbers and arrays of numbers"
-                )
-            raise unsupported(node)
+            if node.type.kind in ("INVALID", "UNEXPOSED") or (node.type.kind == "VOID" and node.kind != "CALL_EXPR"):
+                raise unsupported(node)
+            raise unsupported_value(node)
         return scalar
 
     def _literal(self, node: Node) -> Value:
@@ -294,6 +296,8 @@ class Expressions:
                 self.discard(child)
         elif c_effects.is_assignment(inner) and is_pointer(inner.type):
             self.pointers.assign(inner)
+        elif inner.type.kind == "RECORD":
+            self.records.place(inner)
         elif c_effects.is_assignment(inner):
             self.assignments.make(inner)
         elif inner.kind == "CALL_EXPR":
@@ -327,7 +331,9 @@ class Expressions:
     def place(self, node: Node) -> Place:
         """The place that the expression `node` names: a variable in memory, or an element with all its subscripts."""
         inner = node.stripped
-        if inner.kind == "ARRAY_SUBSCRIPT_EXPR" or (inner.kind == "UNARY_OPERATOR" and inner.operator == "*"):
+        if inner.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR") or (
+            inner.kind == "UNARY_OPERATOR" and inner.operator == "*"
+        ):
             return self.pointers.element(inner)
         declaration = c_effects.variable(inner)
         binding = None if declaration is None else self.bindings.get(declaration)
@@ -487,11 +493,41 @@ class Expressions:
             return Value(BOOL, self.build.compare("!=", operand, operand, node))
         operator = {"__builtin_isinf": "==", "__builtin_isfinite": "<"}.get(name)
         if operator is None:
-            raise unsupported(node)
+            raise node.error(f"'{name}' is not supported", "use 'isnan', 'isinf' or 'isfinite'")
         size = Value(operand.type, self.build.compute(math.AbsFOp(self.build.ssa(operand, node)), node))
         return Value(BOOL, self.build.compare(operator, size, Value(operand.type, float("inf")), node))
 
     def _call_of_file(self, node: Node, function: Node, signature: Signature) -> Value | None:
+        if isinstance(signature.result, Record):
+            self._struct_of_call(node, function, signature, signature.result)
+            return None
+        results = [] if signature.result is None else [signature.result.ir]
+        op = self._called(node, function, signature, results, ())
+        return None if signature.result is None else Value(signature.result, op.results[0])
+
+    def call_for_struct(self, node: Node) -> Pointer:
+        """The struct that the call `node` returns."""
+        function = c_effects.callee(node)
+        signature = None if function is None else self.signatures.get(function)
+        if function is None or signature is None or not isinstance(signature.result, Record):
+            self.call(node)
+            raise unsupported(node)
+        return self._struct_of_call(node, function, signature, signature.result)
+
+    def _struct_of_call(self, node: Node, function: Node, signature: Signature, record: Record) -> Pointer:
+        struct = self.records.temporary(record, node)
+        self._called(node, function, signature, [], struct.memories)
+        return Pointer(struct)
+
+    def _called(
+        self,
+        node: Node,
+        function: Node,
+        signature: Signature,
+        results: Sequence[Attribute],
+        returned: Sequence[SSAValue],
+    ) -> Operation:
+        """The operation that calls a function of the file; `returned` is the memory of the struct that it returns."""
         scalars: dict[int, SSAValue] = {}
         pointers: dict[int, Pointer] = {}
         arguments = c_effects.arguments(node)
@@ -499,41 +535,64 @@ class Expressions:
             if isinstance(parameter.type, Scalar):
                 self._scalar(argument)
                 scalars[position] = self.build.ssa(self.value_as(argument, parameter.type), argument)
+            elif parameter.is_struct:
+                pointers[position] = self.records.place(argument)
             else:
                 pointers[position] = self._pointer_argument(argument, parameter.type, parameter.name)
+        self._part_structs(pointers, arguments, signature.parameters)
         parts = parts_of(pointers)
         operands: list[SSAValue] = []
+        passed: set[int] = set()
         for position, (argument, parameter) in enumerate(zip(arguments, signature.parameters, strict=True)):
             if isinstance(parameter.type, Scalar):
                 operands.append(scalars[position])
                 continue
             pointer, part = pointers[position], parts.get(position)
-            if part is None or part.same_as is None:
-                operands.append(self._array_operand(argument, pointer, parameter.type if part is None else None))
-            if part is not None:
+            if part is None:
+                assert isinstance(parameter.type, ArrayType)
+                operands.append(self._array_operand(argument, pointer, parameter.type))
+                continue
+            for place, memory in zip(part.memories, pointer.array.memories, strict=True):
+                if place not in passed:
+                    passed.add(place)
+                    operands.append(memory)
+            if part.array.rank:
                 operands += [self.build.index_ssa(index, argument) for index in (*pointer.row, pointer.offset)]
-        results = [] if signature.result is None else [signature.result.ir]
         name = self.variants.name(function, parts)
-        op = self.build.add(func.CallOp(name, operands, results), node)
-        return None if signature.result is None else Value(signature.result, op.results[0])
+        return self.build.add(func.CallOp(name, [*operands, *returned], results), node)
 
-    def _pointer_argument(self, node: Node, wanted: ArrayType, name: str) -> Pointer:
+    def _part_structs(
+        self, pointers: dict[int, Pointer], arguments: Sequence[Node], parameters: Sequence[Parameter]
+    ) -> None:
+        """Copy the structs that are passed by value if the function might change them through another argument."""
+        for position, pointer in pointers.items():
+            if parameters[position].is_struct and any(
+                not set(pointer.array.memories).isdisjoint(other.array.memories)
+                for at, other in pointers.items()
+                if at != position and not parameters[at].is_struct
+            ):
+                copy = self.records.copied(pointer, arguments[position], parameters[position].name)
+                pointers[position] = Pointer(copy)
+
+    def _pointer_argument(self, node: Node, wanted: ArrayType | RecordArrayType, name: str) -> Pointer:
         """What is passed for an array parameter."""
         pointer = self.pointers.value(node)
         if wanted.rank == 1:
             pointer = self.pointers.stored(pointer, node)
         array = pointer.array.type
-        rank = 1 if pointer.flat else array.rank - len(pointer.row)
+        # A variable by itself is passed as an array of one.
+        rank = 1 if pointer.flat or array.rank == 0 else array.rank - len(pointer.row)
         if array.element != wanted.element or rank != wanted.rank:
             raise node.error(
                 f"this argument does not have the shape of the array '{name}'", "declare both with the same type"
             )
         return pointer
 
-    def _array_operand(self, node: Node, pointer: Pointer, wanted: ArrayType | None) -> SSAValue:
-        """The array that is passed, of the type `wanted`, or of its own if that is None."""
+    def _array_operand(self, node: Node, pointer: Pointer, wanted: ArrayType) -> SSAValue:
+        """The array that is passed, of the type `wanted`."""
         array = pointer.array
-        if wanted is None or array.type.ir == wanted.ir:
+        assert isinstance(array, Array)
+        if array.type.ir == wanted.ir:
             return array.memory
         return self.build.compute(memref.CastOp.get(array.memory, wanted.ir), node, node.stripped.spelling or None)
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, MemRefType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tapeflow.frontend.c_arrays import declare_array, is_constant_table
-from tapeflow.frontend.c_bindings import Array, Fixed, Pointer, Slot
+from tapeflow.frontend.c_bindings import Fixed, Pointer, RecordArray, Slot, array_of
 from tapeflow.frontend.c_builder import INDEX, IRBuilder, Value, suggest_name
 from tapeflow.frontend.c_effects import body, changes, is_addressed, moves, variable
 from tapeflow.frontend.c_expressions import Expressions
 from tapeflow.frontend.c_flow import Exit, all_complete, exits_of
 from tapeflow.frontend.c_loops import counters, counters_used_after
-from tapeflow.frontend.c_signatures import Parameter, Signature, is_array, returned
+from tapeflow.frontend.c_records import Record, RecordArrayType, layout
+from tapeflow.frontend.c_signatures import Parameter, Signature, is_table, returned
 from tapeflow.frontend.c_statements import Statements
+from tapeflow.frontend.c_structs import member_name
 from tapeflow.frontend.c_types import ArrayType, Scalar
 from tapeflow.frontend.c_variants import Part, Parts, Variant, Variants
 from tapeflow.frontend.clang_tree import Node
@@ -48,6 +50,8 @@ def import_function(variant: Variant, signatures: Mapping[Node, Signature], vari
     arguments = _Arguments(deque(entry.args))
     for position, parameter in enumerate(signature.parameters):
         arguments.bind(position, parameter, parts.get(position), statements)
+    if isinstance(signature.result, Record):
+        statements.returned = arguments.returned_struct(signature.result)
     for table in _constant_tables(statements_of):
         expressions.bindings[table] = declare_array(table, expressions)
     _define(function, signature, statements)
@@ -55,12 +59,16 @@ def import_function(variant: Variant, signatures: Mapping[Node, Signature], vari
 
 
 def _declare(function: Node, signature: Signature, parts: Parts, name: str) -> func.FuncOp:
-    results = [] if signature.result is None else [signature.result.ir]
+    results = [signature.result.ir] if isinstance(signature.result, Scalar) else []
+    passed: set[int] = set()
     arguments = [
         argument
         for position, parameter in enumerate(signature.parameters)
-        for argument in _arguments(parameter, parts.get(position))
+        for argument in _arguments(parameter, parts.get(position), passed)
     ]
+    if isinstance(signature.result, Record):
+        arguments += _returned_struct(function, signature.result)
+    _check_names(arguments)
     op = func.FuncOp(
         name,
         ([argument.type for argument in arguments], results),
@@ -70,39 +78,85 @@ def _declare(function: Node, signature: Signature, parts: Parts, name: str) -> f
     )
     op.location = function.location
     for argument, made in zip(op.body.block.args, arguments, strict=True):
-        argument.location = made.parameter.declaration.named_location(made.name)
+        argument.location = (made.parameter.declaration if made.parameter else function).named_location(made.name)
         suggest_name(argument, made.name)
     return op
 
 
+def _check_names(arguments: Sequence[_Argument]) -> None:
+    """Refuse parameters whose names are those that the numbers of a struct get."""
+    names = [argument.name for argument in arguments if not isinstance(argument.type, IndexType)]
+    for argument in arguments:
+        if argument.parameter is not None and names.count(argument.name) > 1:
+            raise argument.parameter.declaration.error(
+                f"two parameters are called '{argument.name}' where a struct is taken apart, which is not supported",
+                "rename one of them",
+            )
+
+
 @dataclass(frozen=True)
 class _Argument:
-    """An argument of a `func.func`, which stands for `parameter` or for a part of what is passed for it."""
+    """An argument of a `func.func`, which stands for `parameter`, or a part of what is passed for it, or a result."""
 
-    parameter: Parameter
+    parameter: Parameter | None
     name: str
     type: Attribute
     attributes: DictionaryAttr
 
 
-def _arguments(parameter: Parameter, part: Part | None) -> Iterator[_Argument]:
+def _arguments(parameter: Parameter, part: Part | None, passed: set[int]) -> Iterator[_Argument]:
+    """What stands for a parameter; `passed` are the memories that stand for earlier ones, and grows."""
     name = parameter.name
     if part is None:
-        yield _Argument(parameter, name, parameter.ir, _attributes(parameter))
+        yield from _whole_arguments(parameter)
         return
-    if part.same_as is None:
-        yield _Argument(parameter, name, part.array.ir, DictionaryAttr({"tapeflow.name": StringAttr(name)}))
-    for index in (*(f"{name}_row{number}" for number in range(part.rows)), f"{name}_at"):
-        yield _Argument(parameter, index, INDEX, DictionaryAttr({"tapeflow.name": StringAttr(index)}))
+    for number, (memory_name, memory) in zip(part.memories, _memories(name, part.array), strict=True):
+        if number not in passed:
+            passed.add(number)
+            attributes = DictionaryAttr({"tapeflow.name": StringAttr(memory_name)})
+            yield _Argument(parameter, memory_name, memory, attributes)
+    if part.array.rank:
+        for index in (*(f"{name}_row{number}" for number in range(part.rows)), f"{name}_at"):
+            yield _Argument(parameter, index, INDEX, DictionaryAttr({"tapeflow.name": StringAttr(index)}))
 
 
-def _attributes(parameter: Parameter) -> DictionaryAttr:
-    attributes: dict[str, Attribute] = {"tapeflow.name": StringAttr(parameter.name)}
-    if not isinstance(parameter.type, Scalar):
-        attributes["tapeflow.extents"] = ArrayAttr([StringAttr(extent) for extent in parameter.extents])
-        if parameter.type.const:
-            attributes["tapeflow.const"] = UnitAttr()
-    return DictionaryAttr(attributes)
+def _memories(name: str, array: ArrayType | RecordArrayType) -> Iterator[tuple[str, MemRefType]]:
+    """The memories that an array called `name` lies in, with what each is called."""
+    if isinstance(array, ArrayType):
+        yield name, array.ir
+        return
+    scalars = array.record.scalars
+    if array.folding is None:
+        names = [member_name(name, leaf.path) for leaf in array.record.leaves]
+    else:
+        names = [name] if len(scalars) == 1 else [f"{name}_{scalar.name.replace(' ', '_')}" for scalar in scalars]
+    yield from zip(names, array.memories, strict=True)
+
+
+def _whole_arguments(parameter: Parameter) -> Iterator[_Argument]:
+    attributes: dict[str, Attribute] = {}
+    if isinstance(parameter.type, Scalar):
+        attributes["tapeflow.name"] = StringAttr(parameter.name)
+        yield _Argument(parameter, parameter.name, parameter.type.ir, DictionaryAttr(attributes))
+        return
+    if parameter.type.const:
+        attributes["tapeflow.const"] = UnitAttr()
+    if isinstance(parameter.type, RecordArrayType):
+        attributes["tapeflow.record"] = DictionaryAttr(
+            {"name": StringAttr(parameter.name), **layout(parameter.type.record)}
+        )
+    for name, memory in _memories(parameter.name, parameter.type):
+        # The last dimension of structs is one struct.
+        last = map(str, memory.get_shape()[len(parameter.extents) :])
+        extents = ArrayAttr([StringAttr(extent) for extent in (*parameter.extents, *last)])
+        named = DictionaryAttr({"tapeflow.name": StringAttr(name), "tapeflow.extents": extents, **attributes})
+        yield _Argument(parameter, name, memory, named)
+
+
+def _returned_struct(function: Node, record: Record) -> Iterator[_Argument]:
+    """The memory of the struct that a function returns, which its caller provides."""
+    for name, memory in _memories(_result_name(function), RecordArrayType(record, ())):
+        yield _Argument(None, name, memory, DictionaryAttr({"tapeflow.name": StringAttr(name)}))
 
 
 def _result_attributes(function: Node) -> DictionaryAttr:
@@ -122,14 +176,18 @@ class _Arguments:
     """The arguments of a `func.func` that no parameter has taken yet, and the arrays of those that have."""
 
     left: deque[BlockArgument]
-    arrays: dict[int, Array] = field(default_factory=dict[int, Array])
+    passed: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
     def bind(self, position: int, parameter: Parameter, part: Part | None, statements: Statements) -> None:
         """Let the expressions know a parameter, which takes its share of the arguments."""
         declaration, bindings = parameter.declaration, statements.expressions.bindings
         if not isinstance(parameter.type, Scalar):
-            pointer = self._pointer(position, parameter.type, part)
-            if moves(declaration):
+            pointer = self._pointer(parameter.type, part)
+            if parameter.is_struct:
+                changed = declaration in statements.assigned
+                records = statements.expressions.records
+                bindings[declaration] = records.copied(pointer, declaration, parameter.name) if changed else pointer
+            elif moves(declaration):
                 statements.expressions.pointers.make_moving(declaration, pointer)
             else:
                 bindings[declaration] = pointer.array if part is None else pointer
@@ -142,12 +200,20 @@ class _Arguments:
             nonnegative = parameter.type.is_integer and not parameter.type.signed
             bindings[declaration] = Fixed(parameter.type, value, nonnegative=nonnegative)
 
-    def _pointer(self, position: int, array_type: ArrayType, part: Part | None) -> Pointer:
+    def returned_struct(self, record: Record) -> RecordArray:
+        """The memory of the struct that the function returns."""
+        return RecordArray(RecordArrayType(record, ()), tuple(self.left.popleft() for _ in record.leaves))
+
+    def _pointer(self, array_type: ArrayType | RecordArrayType, part: Part | None) -> Pointer:
         if part is None:
-            return Pointer(Array(array_type, self.left.popleft()))
-        if part.same_as is None:
-            self.arrays[position] = Array(part.array, self.left.popleft())
-        array = self.arrays[position if part.same_as is None else part.same_as]
+            count = len(array_type.memories) if isinstance(array_type, RecordArrayType) else 1
+            return Pointer(array_of(array_type, tuple(self.left.popleft() for _ in range(count))))
+        for number in part.memories:
+            if number not in self.passed:
+                self.passed[number] = self.left.popleft()
+        array = array_of(part.array, tuple(self.passed[number] for number in part.memories))
+        if part.array.rank == 0:
+            return Pointer(array)
         row = tuple(self.left.popleft() for _ in range(part.rows))
         return Pointer(array, row, self.left.popleft(), part.flat)
 
@@ -155,7 +221,7 @@ class _Arguments:
 def _constant_tables(statements_of: Node) -> list[Node]:
     """The global arrays of constants that the function uses, in order of first use."""
     used = dict.fromkeys(named for node in statements_of.walk() if (named := variable(node)) is not None)
-    return [named for named in used if named.is_global and is_array(named.type) and is_constant_table(named)]
+    return [named for named in used if named.is_global and is_table(named.type) and is_constant_table(named)]
 
 
 def _define(function: Node, signature: Signature, statements: Statements) -> None:
@@ -164,14 +230,12 @@ def _define(function: Node, signature: Signature, statements: Statements) -> Non
     end = returned(function)
     if Exit.RETURN not in exits_of(parts if end is None else parts[:-1]):
         statements.run(parts if end is None else parts[:-1])
-        values = _returned_values(function, end, signature, statements.expressions)
+        values = _returned_values(function, end, signature, statements)
         build.add(func.ReturnOp(*values), end or function)
         return
-    if signature.result is not None:
-        if all_complete(parts):
-            raise function.error(
-                f"'{function.spelling}' may end without a 'return'", "end the function with 'return e;'"
-            )
+    if signature.result is not None and all_complete(parts):
+        raise function.error(f"'{function.spelling}' may end without a 'return'", "end the function with 'return e;'")
+    if isinstance(signature.result, Scalar):
         memory = memref.AllocaOp.get(signature.result.ir, shape=[])
         name = _result_name(function)
         statements.result = Slot(signature.result, build.compute(memory, function, name))
@@ -183,10 +247,9 @@ def _define(function: Node, signature: Signature, statements: Statements) -> Non
     build.add(func.ReturnOp(*results), end or function)
 
 
-def _returned_values(
-    function: Node, end: Node | None, signature: Signature, expressions: Expressions
-) -> list[SSAValue]:
+def _returned_values(function: Node, end: Node | None, signature: Signature, statements: Statements) -> list[SSAValue]:
     """The values of the `return` at the end of a function that has no other."""
+    expressions = statements.expressions
     if end is not None and end.children and signature.result is None:
         expressions.discard(end.children[0])
     if signature.result is None:
@@ -197,4 +260,7 @@ def _returned_values(
         )
     value = end.children[0]
     expressions.check_order(value)
+    if isinstance(signature.result, Record):
+        statements.return_struct(value)
+        return []
     return [expressions.build.ssa(expressions.value_as(value, signature.result), value)]

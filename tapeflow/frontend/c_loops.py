@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapeflow.frontend.c_constants import integer
-from tapeflow.frontend.c_effects import changes, is_addressed, is_assignment, mentioned, variable
+from tapeflow.frontend.c_effects import changes, depends_on, is_addressed, is_assignment, mentioned, variable
 from tapeflow.frontend.c_types import BOOL, Scalar, scalar_of
 from tapeflow.frontend.clang_tree import Node
 
@@ -295,12 +295,12 @@ def _added(counting: Node, counter: Node) -> tuple[int | None, int | Node | None
 def _keeps_count(loop: CountedLoop) -> bool:
     """Whether counter, bound and step are left alone while the loop runs."""
     repeated: Sequence[Node] = (loop.body, *loop.after_each)
-    changed = {change.variable for part in repeated for change in changes(part)}
-    if loop.counter in changed:
+    changed = [change for part in repeated for change in changes(part)]
+    if any(change.variable is loop.counter for change in changed):
         return False
     fixed = [part for part in (loop.bound, loop.step) if isinstance(part, Node)]
     return not any(
-        loop.counter in mentioned(part) or next(changes(part), None) is not None or changed & mentioned(part)
+        loop.counter in mentioned(part) or next(changes(part), None) is not None or depends_on(part, changed)
         for part in fixed
     )
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import memref
 
 from tapeflow.frontend import c_effects
-from tapeflow.frontend.c_bindings import Array, MovingPointer, Place, Pointer, Slot
+from tapeflow.frontend.c_bindings import Array, MovingPointer, Place, Pointer, RecordArray, Slot
 from tapeflow.frontend.c_builder import INDEX, Index, Value
+from tapeflow.frontend.c_records import ElementType, element_type
 from tapeflow.frontend.c_refusals import pointer_value, unsupported_type
 from tapeflow.frontend.c_signatures import array_levels, is_array
-from tapeflow.frontend.c_types import BOOL, LONG, Scalar, scalar_of
+from tapeflow.frontend.c_types import BOOL, LONG
 from tapeflow.frontend.clang_tree import Node, SourceType
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Pointers:
             case "ARRAY_SUBSCRIPT_EXPR":
                 pointer, index = self._subscripted(inner)
                 return self._row(pointer, index, inner)
+            case "MEMBER_REF_EXPR":
+                return self._expressions.records.member(inner)
             case "UNARY_OPERATOR" if inner.operator == "*":
                 return self._row(self.value(inner.children[0]), 0, inner)
             case "UNARY_OPERATOR" if inner.operator == "&":
@@ -82,34 +85,63 @@ class Pointers:
                 raise pointer_value(inner)
 
     def element(self, node: Node) -> Place:
-        """The place that `x[i]`, `A[i][j]` or `*p` names."""
+        """The place that `x[i]`, `A[i][j]`, `*p` or `s.x` names."""
+        if node.kind == "MEMBER_REF_EXPR":
+            return self.at(self._expressions.records.member(node), 0, node)
+        return self.at(self.addressed(node), 0, node)
+
+    def addressed(self, node: Node) -> Pointer:
+        """Where `x[i]` or `*p` lies, which need not be a number."""
         if node.kind == "ARRAY_SUBSCRIPT_EXPR":
             pointer, index = self._subscripted(node)
-        else:
-            pointer, index = self.value(node.children[0]), 0
-        return self.at(pointer, index, node)
+            return self.moved(pointer, index, node)
+        return self.value(node.children[0])
 
     def at(self, pointer: Pointer, index: Index, node: Node) -> Place:
         """The place that is `index` elements behind what `pointer` points at."""
-        array, build = pointer.array, self._build
-        position = self._sum(pointer.offset, index, node)
+        array = pointer.array
+        if isinstance(array, RecordArray):
+            raise node.error(
+                f"a value of type '{node.type.spelling}' is not supported here", "name a member, or copy the struct"
+            )
+        return self.place(array, self.subscripts(self.moved(pointer, index, node), node), node)
+
+    def subscripts(self, pointer: Pointer, node: Node) -> tuple[Index, ...]:
+        """All subscripts of the element that `pointer` points at."""
+        array = pointer.array
         if pointer.flat:
-            subscripts = self._subscripts(array, position, node)
-        elif len(pointer.row) + 1 == array.type.rank:
-            subscripts = [*pointer.row, position]
-        else:
+            return tuple(self._subscripts(array, pointer.offset, node))
+        if array.type.rank and len(pointer.row) + 1 != array.type.rank:
             raise node.error(
                 f"a part of an array is used as a value: {len(pointer.row) + 1} of {array.type.rank} subscripts are "
                 "given",
                 "give all its subscripts",
             )
-        return Place(array.type.element, array.memory, [build.index_ssa(each, node) for each in subscripts])
+        return pointer.subscripts
+
+    def place(self, array: Array, subscripts: Sequence[Index], node: Node) -> Place:
+        """The element of `array` with these `subscripts`."""
+        build, folding, element = self._build, array.type.folding, array.type.element
+        for subscript, extent in zip(subscripts, array.type.extents, strict=True):
+            if isinstance(subscript, int) and extent is not None and not 0 <= subscript < extent:
+                raise node.error(
+                    f"the subscript {subscript} is outside of the {extent} elements that this array is declared with",
+                    "declare the array as long as it is, or mend the subscript",
+                )
+        if folding is not None:
+            position: Index = 0
+            for subscript, step in zip(subscripts[folding.kept :], folding.steps, strict=True):
+                scaled = build.index_binary("*", subscript, step // element.bytes, True, node)
+                position = self._sum(position, scaled, node)
+            position = self._sum(position, folding.offset // element.bytes, node)
+            subscripts = (*subscripts[: folding.kept], position)
+        return Place(element, array.memory, [build.index_ssa(each, node) for each in subscripts])
 
     def _named(self, node: Node) -> Pointer:
         declaration = node.declaration
         binding = None if declaration is None else self._expressions.bindings.get(declaration)
         match binding:
-            case Array():
+            case Array() | RecordArray():
                 return Pointer(binding)
             case Pointer():
                 return binding
@@ -128,7 +160,11 @@ class Pointers:
         array = c_effects.pointer_operand(node)
         (subscript,) = (child for child in node.children if child is not array)
         pointer = self.value(array)
-        return pointer, self._expressions.index(subscript)
+        index = self._expressions.index(subscript)
+        if pointer.array.type.rank == 0 and not isinstance(index, int):
+            # A subscript inside the bounds of a single variable can only be 0.
+            index = 0
+        return pointer, index
 
     def _row(self, pointer: Pointer, index: Index, node: Node) -> Pointer:
         """The pointer to the first element of the row that is `index` rows behind what `pointer` points at."""
@@ -138,18 +174,19 @@ class Pointers:
 
     def _address(self, node: Node) -> Pointer:
         place = node.children[0].stripped
-        if place.kind == "ARRAY_SUBSCRIPT_EXPR":
-            pointer, index = self._subscripted(place)
-            return self._moved(pointer, index, node)
-        if place.kind == "UNARY_OPERATOR" and place.operator == "*":
-            return self.value(place.children[0])
+        if place.kind == "ARRAY_SUBSCRIPT_EXPR" or (place.kind == "UNARY_OPERATOR" and place.operator == "*"):
+            return self.addressed(place)
+        if place.kind == "MEMBER_REF_EXPR":
+            return self._expressions.records.member(place)
         declaration = c_effects.variable(place)
         binding = None if declaration is None else self._expressions.bindings.get(declaration)
         if isinstance(binding, Slot) and binding.array is not None:
             return Pointer(binding.array)
+        if place.type.kind == "RECORD":
+            return self._expressions.records.place(place)
         raise node.error(
             f"the address of a '{place.type.spelling}' is not supported",
-            "take the address of a number or of an element: '&a', '&x[i]'",
+            "take the address of a variable or of an element: '&a', '&x[i]'",
         )
 
     def _displaced(self, node: Node) -> Pointer:
@@ -159,13 +196,13 @@ class Pointers:
         if is_pointer(right.type) or not is_pointer(left.type):
             raise pointer_value(node)
         pointer = self.value(left)
-        return self._moved(pointer, self._expressions.index(right), node, node.operator or "+")
+        return self.moved(pointer, self._expressions.index(right), node, node.operator or "+")
 
     def _cast(self, node: Node) -> Pointer:
         operand = node.children[-1]
         if not is_pointer(operand.type) or node.type.kind != "POINTER":
             raise pointer_value(node)
-        target, source = scalar_of(array_levels(node.type.element)[1]), _innermost(operand.type)
+        target, source = pointed_at(node.type, node), pointed_at(operand.type, node)
         if target is None or target != source or array_levels(node.type.element)[0]:
             raise node.error(
                 f"the cast of a pointer to '{node.type.spelling}' is not supported",
@@ -176,8 +213,13 @@ class Pointers:
     def flattened(self, pointer: Pointer, node: Node) -> Pointer:
         """`pointer` as one that counts single elements of its array."""
         array = pointer.array
-        if pointer.flat or array.type.rank == 1:
+        if pointer.flat or array.type.rank <= 1 or self._is_row_of_member(pointer):
             return pointer
+        if array.type.outer:
+            raise node.error(
+                "a pointer that runs over all of a member of several dimensions is not supported",
+                "give all its subscripts",
+            )
         position: Index = 0
         subscripts = [*pointer.row, pointer.offset]
         subscripts += [0] * (array.type.rank - len(subscripts))
@@ -188,14 +230,25 @@ class Pointers:
             position = self._sum(position, subscript, node)
         return Pointer(array, (), position, flat=True)
 
-    def _moved(self, pointer: Pointer, by: Index, node: Node, operator: str = "+") -> Pointer:
+    def _is_row_of_member(self, pointer: Pointer) -> bool:
+        """Whether the elements that `pointer` runs over already are all that it may: one dimension of a member."""
+        return pointer.array.type.outer > 0 and len(pointer.row) + 1 == pointer.array.type.rank
+
+    def moved(self, pointer: Pointer, by: Index, node: Node, operator: str = "+") -> Pointer:
+        """What is `by` elements behind, or before, what `pointer` points at."""
+        if isinstance(by, int) and by == 0:
+            return pointer
+        if pointer.array.type.rank == 0:
+            raise node.error(
+                "a pointer to a single variable is moved away from it", "declare an array, or leave the subscript out"
+            )
         offset = self._build.index_binary(operator, pointer.offset, by, True, node)
         return Pointer(pointer.array, pointer.row, offset, pointer.flat)
 
     def _sum(self, left: Index, right: Index, node: Node) -> Index:
         return self._build.index_binary("+", left, right, True, node)
 
-    def extent(self, array: Array, dimension: int, node: Node) -> Index:
+    def extent(self, array: Array | RecordArray, dimension: int, node: Node) -> Index:
         """How long `array` is in a dimension."""
         known = array.type.extents[dimension]
         if known is not None:
@@ -203,7 +256,7 @@ class Pointers:
         number = self._build.index_ssa(dimension, node)
         return self._build.compute(memref.DimOp(array.memory, number), node)
 
-    def _subscripts(self, array: Array, position: Index, node: Node) -> Sequence[Index]:
+    def _subscripts(self, array: Array | RecordArray, position: Index, node: Node) -> Sequence[Index]:
         """The subscripts of the element at a position, counted over all dimensions."""
         build, reversed_subscripts = self._build, list[Index]()
         for dimension in reversed(range(1, array.type.rank)):
@@ -234,7 +287,7 @@ class Pointers:
                     "pass a flag that says whether to use the array",
                 )
         first, second = self.value(left), self.value(right)
-        if first.array.memory is not second.array.memory:
+        if first.array != second.array:
             raise node.error(
                 "pointers into different arrays are compared, which C leaves undefined",
                 "compare pointers into one array, or indices",
@@ -247,7 +300,7 @@ class Pointers:
 
     def declare(self, node: Node) -> None:
         """A variable of the function that is a pointer."""
-        if _innermost(node.type) is None:
+        if pointed_at(node.type, node) is None:
             raise unsupported_type(node, f"'{node.spelling}'")
         initializer = node.initializer
         moves = c_effects.moves(node)
@@ -267,9 +320,9 @@ class Pointers:
     def stored(self, pointer: Pointer, node: Node) -> Pointer:
         """`pointer` as a variable or parameter holds it: one to the very first element runs over the whole array."""
         at_first = pointer.row and all(isinstance(each, int) and each == 0 for each in pointer.row)
-        return (
-            self.flattened(pointer, node) if at_first and len(pointer.row) + 1 == pointer.array.type.rank else pointer
-        )
+        if not at_first or pointer.array.type.outer or len(pointer.row) + 1 != pointer.array.type.rank:
+            return pointer
+        return self.flattened(pointer, node)
 
     def make_moving(self, declaration: Node, pointer: Pointer) -> None:
         """Let a parameter that points at `pointer` move."""
@@ -287,7 +340,7 @@ class Pointers:
             [self._build.compute(memref.LoadOp.get(slot, []), node) for slot in slots]
             for slots in (moving.row, [moving.offset])
         ]
-        return Pointer(moving.array, tuple(row), offset[0], moving.flat)
+        return Pointer(moving.array, tuple(row), offset[0] if moving.array.type.rank else 0, moving.flat)
 
     def _store(self, moving: MovingPointer, pointer: Pointer, declaration: Node, node: Node) -> None:
         build, pointer = self._build, self.stored(pointer, node)
@@ -296,7 +349,7 @@ class Pointers:
             for _ in pointer.row:
                 alloca = memref.AllocaOp.get(INDEX, shape=[])
                 moving.row.append(build.after(moving.offset, alloca, declaration, declaration.spelling))
-        if moving.array.memory is not pointer.array.memory:
+        if moving.array != pointer.array:
             raise node.error(
                 f"'{declaration.spelling}' may point into more than one array, which is not supported: which array an "
                 "access touches must be certain",
@@ -327,12 +380,16 @@ class Pointers:
         else:
             old = self._current(binding, target)
             by: Index = 1 if node.kind == "UNARY_OPERATOR" else self._expressions.index(node.children[1])
-            new = self._moved(old, by, node, "-" if "-" in (node.operator or "") else "+")
+            new = self.moved(old, by, node, "-" if "-" in (node.operator or "") else "+")
         self._store(binding, new, declaration, node)
         return old, new
 
 
-def _innermost(source_type: SourceType) -> Scalar | None:
-    """The type of the numbers that a pointer or array leads to, None if it does not lead to numbers by one pointer."""
+def pointed_at(source_type: SourceType, node: Node) -> ElementType | None:
+    """The numbers or structs that a pointer or array leads to, None if it does not lead to these by one pointer.
+
+    Raises:
+        TapeflowError: it leads to structs that the frontend does not take, at `node`.
+    """
     _, innermost = array_levels(source_type.element if source_type.kind == "POINTER" else source_type)
-    return scalar_of(innermost)
+    return element_type(innermost, node, f"'{node.spelling}'" if node.spelling else "this")

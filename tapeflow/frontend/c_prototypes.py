@@ -14,7 +14,8 @@ from pathlib import Path
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c import UNNAMED
 from tapeflow.frontend.c_effects import parameters
-from tapeflow.frontend.c_signatures import Parameter, signature_of
+from tapeflow.frontend.c_records import Record, RecordArrayType
+from tapeflow.frontend.c_signatures import Parameter, Signature, signature_of
 from tapeflow.frontend.c_types import Scalar
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
 
@@ -71,12 +72,25 @@ def read_prototype(path_or_source: str | os.PathLike[str], function: str) -> Pro
     declarations = parameters(node)
     kept = [declaration for declaration in declarations if not _is_tape(declaration)]
     signature = signature_of(node, kept)
+    _refuse_structs(node, signature)
     own = iter(signature.parameters)
+    result = signature.result
+    assert not isinstance(result, Record)
     return Prototype(
         function,
         tuple(None if _is_tape(declaration) else next(own) for declaration in declarations),
-        signature.result,
+        result,
     )
+
+
+def _refuse_structs(function: Node, signature: Signature) -> None:
+    structs = [parameter for parameter in signature.parameters if isinstance(parameter.type, RecordArrayType)]
+    if structs or isinstance(signature.result, Record):
+        node = structs[0].declaration if structs else function
+        raise node.error(
+            f"'{function.spelling}' takes or returns a struct, which is not supported here",
+            "declare it with an array of numbers for each struct: '(double *)ps'",
+        )
 
 
 def _is_tape(declaration: Node) -> bool:

@@ -52,6 +52,9 @@ _BY_OPERATOR = {
 }
 
 
+_POINTERS = frozenset({"POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY"})
+
+
 def unsupported(node: Node) -> TapeflowError:
     """The refusal of the statement or expression `node`, which the frontend has no rule for."""
     operator = node.operator
@@ -72,9 +75,19 @@ def pointer_value(node: Node) -> TapeflowError:
     if node.kind == "CALL_EXPR":
         hint = "use an array that the function declares: 'double t[n]'"
         return node.error(f"'{node.spelling}' returns a pointer, which is not supported", hint)
+    if node.type.kind not in _POINTERS:
+        return unsupported_value(node)
     return node.error(
         f"a value of type '{node.type.spelling}' is not supported here: it must be certain which array is meant",
         _SUBSCRIPT,
+    )
+
+
+def unsupported_value(node: Node) -> TapeflowError:
+    """The refusal of an expression for its type, which is no pointer."""
+    return node.error(
+        f"a value of type '{node.type.spelling}' is not supported",
+        f"the types are {SUPPORTED_SCALARS}: convert where the value comes from",
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Attribute
-
 from tapeflow.frontend.c_constants import integer
 from tapeflow.frontend.c_effects import body, parameters, variable
+from tapeflow.frontend.c_records import ElementType, Record, RecordArrayType, element_type, packed
 from tapeflow.frontend.c_refusals import unsupported_type
 from tapeflow.frontend.c_types import SUPPORTED_SCALARS, ArrayType, Scalar, scalar_of
 from tapeflow.frontend.clang_tree import Node, SourceType
@@ -26,19 +25,19 @@ class Parameter:
     Attributes:
         declaration: in the function's definition.
         name: as in the source.
-        type: a scalar, or an array for what C passes as a pointer.
+        type: a scalar, or an array for what C passes as a pointer; a struct is an array of structs without dimensions.
         extents: of an array, one a dimension: a parameter's name, a decimal constant, or `UNKNOWN`.
     """
 
     declaration: Node
     name: str
-    type: Scalar | ArrayType
+    type: Scalar | ArrayType | RecordArrayType
     extents: tuple[str, ...] = ()
 
     @property
-    def ir(self) -> Attribute:
-        """Its type in the IR."""
-        return self.type.ir
+    def is_struct(self) -> bool:
+        """Whether it is a struct that is passed by value."""
+        return isinstance(self.type, RecordArrayType) and self.type.rank == 0
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,17 @@ class Signature:
     """A function's parameters and result (None for `void`)."""
 
     parameters: tuple[Parameter, ...]
-    result: Scalar | None
+    result: ElementType | None
 
 
 def is_array(source_type: SourceType) -> bool:
     """Whether `source_type` is an array, as a variable or parameter declares it."""
     return source_type.kind in _ARRAYS
+
+
+def is_table(source_type: SourceType) -> bool:
+    """Whether a variable of `source_type` has memory of its own for several numbers: an array or a struct."""
+    return is_array(source_type) or source_type.kind == "RECORD"
 
 
 def signature(function: Node) -> Signature:
@@ -71,13 +75,28 @@ def signature_of(function: Node, declarations: Sequence[Node]) -> Signature:
             "declare each parameter",
         )
     result_type = function.type.result
-    result = scalar_of(result_type)
+    result = element_type(result_type, function, f"what '{function.spelling}' returns")
     if result is None and result_type.kind != "VOID":
         raise function.error(
             f"'{function.spelling}' returns a value of type '{result_type.spelling}', which is not supported",
             "return a number, or write the result into an array parameter",
         )
     return Signature(tuple(_parameter(declared) for declared in declarations), result)
+
+
+def refuse_returned_struct(function: Node, signature: Signature) -> None:
+    """Refuse a function that is called from outside if it returns a struct; those that it calls may.
+
+    Raises:
+        TapeflowError: at the function.
+    """
+    if isinstance(signature.result, Record):
+        name = signature.result.name
+        raise function.error(
+            f"'{function.spelling}' returns a struct, which is only supported for functions that others in the file "
+            "call",
+            f"return nothing, and write the struct through a parameter: '{name} *result'",
+        )
 
 
 def _parameter(declaration: Node) -> Parameter:
@@ -88,6 +107,9 @@ def _parameter(declaration: Node) -> Parameter:
     _refuse_volatile(declaration, declaration.type)
     if (scalar := scalar_of(declaration.type)) is not None:
         return Parameter(declaration, name, scalar)
+    if isinstance(record := element_type(declaration.type, declaration, what), Record):
+        # By value: the function cannot change what is passed.
+        return Parameter(declaration, name, packed(record, (), const=True))
     if declaration.type.kind == "POINTER":
         levels, innermost = array_levels(declaration.type.element)
         levels = (None, *levels)
@@ -95,24 +117,32 @@ def _parameter(declaration: Node) -> Parameter:
         levels, innermost = array_levels(declaration.type)
     else:
         raise unsupported_type(declaration, what)
-    element = scalar_of(innermost)
+    element = element_type(innermost, declaration, what)
     if element is None:
         if innermost.kind == "POINTER":
             raise declaration.error(
                 f"{what} is a pointer to pointers, which is not supported",
                 f"pass one array with its extents: 'int n, int m, double {name}[n][m]'",
             )
-        if innermost.kind in ("VOID", "RECORD", "FUNCTIONPROTO", "FUNCTIONNOPROTO"):
+        if innermost.kind in ("VOID", "FUNCTIONPROTO", "FUNCTIONNOPROTO"):
             raise unsupported_type(declaration, what)
         raise declaration.error(
             f"{what} has elements of type '{innermost.spelling}', which is not supported",
             f"the types are {SUPPORTED_SCALARS}",
         )
     _refuse_volatile(declaration, innermost)
-    sizes = match_sizes(declaration, levels, tuple(child for child in declaration.children if child.kind != "TYPE_REF"))
+    sizes = match_sizes(declaration, levels, written_sizes(declaration))
     extents = tuple(_extent(declaration, size, depth) for depth, size in enumerate(sizes))
     fixed = tuple(int(extent) if extent.isdecimal() else None for extent in extents)
+    if isinstance(element, Record):
+        return Parameter(declaration, name, packed(element, fixed, innermost.is_const), extents)
     return Parameter(declaration, name, ArrayType(element, fixed, innermost.is_const), extents)
+
+
+def written_sizes(declaration: Node) -> tuple[Node, ...]:
+    """The sizes in brackets that the declaration of an array writes, as clang gives them: innermost first."""
+    children = declaration.children if declaration.initializer is None else declaration.children[:-1]
+    return tuple(child for child in children if child.kind not in ("TYPE_REF", "STRUCT_DECL", "UNION_DECL"))
 
 
 def _refuse_volatile(declaration: Node, source_type: SourceType) -> None:
@@ -166,12 +196,43 @@ def _extent(declaration: Node, size: int | Node | None, depth: int) -> str:
     named = variable(size)
     if named is not None and named.kind == "PARM_DECL":
         return named.spelling
+    if depth == 0 and (spelled := _spelled(size)) is not None:
+        return spelled
     # Taken as unknown, an outermost extent could not be checked against the array that is passed.
     unchecked = f", or leave it out ('{declaration.spelling}[]') if no length is to be checked" if depth == 0 else ""
     raise size.error(
         f"this extent of '{declaration.spelling}' is an expression, which is not supported",
         f"add a parameter for it, before the array, and use its name here{unchecked}",
     )
+
+
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+def _spelled(size: Node, precedence: int = 0) -> str | None:
+    """An extent that is computed from parameters and constants, as text; None if it is anything else.
+
+    Args:
+        size: the expression.
+        precedence: of the operator around it: a weaker one is put in parentheses.
+    """
+    if (known := integer(size)) is not None:
+        return str(known) if known >= 0 else f"({known})"
+    if (named := variable(size)) is not None:
+        scalar = scalar_of(named.type)
+        is_count = scalar is not None and scalar.is_integer and named.kind == "PARM_DECL"
+        return named.spelling if is_count else None
+    inner = size.stripped
+    own = _PRECEDENCE.get(inner.operator or "") if inner.kind == "BINARY_OPERATOR" else None
+    if own is None:
+        return None
+    left, right = inner.children
+    # What is on the right must bind more tightly: `a - (b - c)`.
+    texts = _spelled(left, own), _spelled(right, own + 1)
+    if None in texts:
+        return None
+    text = f"{texts[0]} {inner.operator} {texts[1]}"
+    return f"({text})" if own < precedence else text
 
 
 def returned(function: Node) -> Node | None:

@@ -10,14 +10,14 @@ from xdsl.ir import SSAValue
 
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_arrays import clear_or_copy, declare_array, is_constant_table
-from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Slot
+from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Pointer, RecordArray, Slot
 from tapeflow.frontend.c_builder import IRBuilder, Value
 from tapeflow.frontend.c_expressions import Expressions
 from tapeflow.frontend.c_flow import Exit, all_complete, completes, exits
 from tapeflow.frontend.c_jumps import Jumps
 from tapeflow.frontend.c_refusals import unsupported, unsupported_type
 from tapeflow.frontend.c_repetitions import Loops
-from tapeflow.frontend.c_signatures import is_array
+from tapeflow.frontend.c_signatures import is_table
 from tapeflow.frontend.c_switch import Section, switch_sections
 from tapeflow.frontend.c_types import BOOL, ArrayType, Scalar, promoted, scalar_of
 from tapeflow.frontend.clang_tree import Node
@@ -33,6 +33,7 @@ class Statements:
         assigned: the variables that are assigned somewhere; the others keep their first value.
         counters: the variables that live in the loops which count with them, and need no memory.
         result: the memory of what the function returns, where it has more than one `return`.
+        returned: the memory of the struct that the function returns.
     """
 
     build: IRBuilder
@@ -40,6 +41,7 @@ class Statements:
     assigned: set[Node]
     counters: set[Node]
     result: Slot | None = None
+    returned: RecordArray | None = None
 
     def __post_init__(self):
         self.jumps = Jumps(self.build)
@@ -116,7 +118,7 @@ class Statements:
             )
         if node.type.is_volatile:
             raise node.error(f"'{node.spelling}' is volatile, which is not supported", "leave 'volatile' out")
-        if is_array(node.type):
+        if is_table(node.type):
             self._bindings[node] = declare_array(node, self.expressions)
         elif (scalar := scalar_of(node.type)) is not None:
             self._declare_scalar(node, scalar)
@@ -262,13 +264,20 @@ class Statements:
 
     # Jumps.
 
+    def return_struct(self, value: Node) -> None:
+        """Put the struct `value` where the function's caller wants it."""
+        assert self.returned is not None
+        self.expressions.records.copy(Pointer(self.returned), self.expressions.records.place(value), value)
+
     def _leave(self, node: Node) -> None:
         """A `break`, `continue` or `return`."""
         (exit,) = exits(node)
         if exit is Exit.RETURN and node.children:
             value = node.children[0]
             self.expressions.check_order(value)
-            if self.result is None:
+            if self.returned is not None:
+                self.return_struct(value)
+            elif self.result is None:
                 # clang lets `return g();` stand in a function that returns nothing, if g returns nothing.
                 self.expressions.discard(value)
             else:

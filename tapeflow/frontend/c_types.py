@@ -163,6 +163,23 @@ def convert_number(number: Number, to: Scalar) -> Number | None:
 
 
 @dataclass(frozen=True)
+class Folding:
+    """How dimensions lie in one: those inside a struct, in memory that holds whole structs side by side.
+
+    Attributes:
+        kept: the number of outer dimensions that are dimensions of the memory too.
+        bytes: of all that lies in the last dimension of the memory.
+        offset: of the first element there, in bytes.
+        steps: for each folded dimension, the bytes from one element to the next.
+    """
+
+    kept: int
+    bytes: int
+    offset: int = 0
+    steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class ArrayType:
     """An array, or what a parameter points at.
 
@@ -170,11 +187,15 @@ class ArrayType:
         element: the type of its elements.
         extents: one a dimension: a number, or None where it is only known at run time.
         const: whether it may not be written through this name.
+        folding: how it lies in memory that holds more; None for memory of its own.
+        outer: the number of dimensions that are of the structs which it is a member of.
     """
 
     element: Scalar
     extents: tuple[int | None, ...]
     const: bool = False
+    folding: Folding | None = None
+    outer: int = 0
 
     @property
     def rank(self) -> int:
@@ -183,5 +204,12 @@ class ArrayType:
 
     @property
     def ir(self) -> MemRefType:
-        """Its type in the IR."""
-        return MemRefType(self.element.ir, [DYNAMIC_INDEX if extent is None else extent for extent in self.extents])
+        """The type in the IR of the memory that it lies in."""
+        return memory_type(self.element, self.extents, self.folding)
+
+
+def memory_type(element: Scalar, extents: tuple[int | None, ...], folding: Folding | None) -> MemRefType:
+    """The type in the IR of the memory of an array."""
+    if folding is not None:
+        extents = (*extents[: folding.kept], folding.bytes // element.bytes)
+    return MemRefType(element.ir, [DYNAMIC_INDEX if extent is None else extent for extent in extents])

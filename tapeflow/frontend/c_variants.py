@@ -13,25 +13,26 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tapeflow.frontend.c_bindings import Pointer
+from tapeflow.frontend.c_records import RecordArrayType
 from tapeflow.frontend.c_types import ArrayType
 from tapeflow.frontend.clang_tree import Node
 
 
 @dataclass(frozen=True)
 class Part:
-    """How a part of an array is passed: the array, the subscripts of the row, and the offset.
+    """How a part of an array, or a struct, is passed: the memory, the subscripts of the row, and the offset.
 
     Attributes:
         array: the type of the whole array.
         rows: the number of subscripts that the row has.
         flat: whether the offset counts all elements of an array of several dimensions.
-        same_as: the position of the earlier parameter that the array is passed for already; None if there is none.
+        memories: that the array lies in, each by the number of distinct memories that were passed before.
     """
 
-    array: ArrayType
+    array: ArrayType | RecordArrayType
     rows: int
     flat: bool
-    same_as: int | None
+    memories: tuple[int, ...]
 
 
 Parts = Mapping[int, Part]
@@ -43,15 +44,21 @@ def parts_of(pointers: Mapping[int, Pointer]) -> Parts:
 
     A whole array is among them if the call passes a part of it, too.
     """
-    cut = {pointer.array.memory for pointer in pointers.values() if not pointer.is_whole}
+    cut = {memory for pointer in pointers.values() if not _is_plain(pointer) for memory in pointer.array.memories}
     parts: dict[int, Part] = {}
-    first: dict[SSAValue, int] = {}
+    passed: dict[SSAValue, int] = {}
     for position, pointer in sorted(pointers.items(), key=lambda item: item[0]):
-        memory = pointer.array.memory
-        if memory in cut:
-            parts[position] = Part(pointer.array.type, len(pointer.row), pointer.flat, first.get(memory))
-            first.setdefault(memory, position)
+        if cut.isdisjoint(pointer.array.memories):
+            continue
+        memories = tuple(passed.setdefault(memory, len(passed)) for memory in pointer.array.memories)
+        parts[position] = Part(pointer.array.type, len(pointer.row), pointer.flat, memories)
     return parts
+
+
+def _is_plain(pointer: Pointer) -> bool:
+    """Whether a pointer leads to a whole array of numbers in memory of its own."""
+    array = pointer.array.type
+    return pointer.is_whole and isinstance(array, ArrayType) and array.folding is None and array.rank > 0
 
 
 @dataclass(frozen=True)

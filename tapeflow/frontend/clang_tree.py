@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from ctypes import byref, c_double, c_int, c_longlong, c_uint, c_ulonglong, c_void_p
 from ctypes import cast as cast_pointer
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -153,6 +154,36 @@ class SourceType:
         return self._handle.element_count
 
     @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """What a struct or union holds, in order; those without a name have an empty one."""
+        return tuple(
+            # An anonymous member is called after its place.
+            Member(
+                field.spelling if field.spelling.isidentifier() else "",
+                SourceType(field.type),
+                field.get_field_offsetof(),
+                field.is_bitfield(),
+            )
+            for field in self._handle.get_fields()
+        )
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether a `RECORD` is a struct that the file defines, no union."""
+        declaration = self._handle.get_declaration()
+        return _name_of_kind(declaration) == "STRUCT_DECL" and declaration.is_definition()
+
+    @property
+    def declared_name(self) -> str:
+        """Of a `RECORD`, what its declaration calls it, typedefs and qualifiers left out."""
+        return self._handle.get_declaration().type.spelling
+
+    @property
+    def bytes(self) -> int:
+        """Its `sizeof`."""
+        return self._handle.get_size()
+
+    @cached_property
     def result(self) -> SourceType:
         """What a function of this type returns."""
         return SourceType(self._handle.get_result())
@@ -161,6 +192,23 @@ class SourceType:
     def is_variadic(self) -> bool:
         """Whether a function of this type takes more arguments than it declares."""
         return self.kind == "FUNCTIONPROTO" and self._handle.is_function_variadic()
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a struct.
+
+    Attributes:
+        name: of the member.
+        type: of the member.
+        offset: in bits, from the beginning of the struct.
+        is_bit_field: whether it has a width in bits of its own.
+    """
+
+    name: str
+    type: SourceType
+    offset: int
+    is_bit_field: bool
 
 
 class Node:

@@ -8,10 +8,10 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tapeflow.errors import TapeflowError, source_position
+from tapeflow.frontend.mlir_locations import LocatingParser
 from tapeflow.frontend.mlir_syntax import dialects
 
 UNNAMED = "input.mlir"
@@ -31,8 +31,7 @@ def import_mlir(
         The module, verified, all of it.
 
     Raises:
-        TapeflowError: when the file cannot be read or parsed, does not verify, or lacks `function`. xDSL keeps no
-            positions of operations: what does not verify is located by the locations in the text, if it has any.
+        TapeflowError: when the file cannot be read or parsed, does not verify, or lacks `function`.
     """
     name, text = _read(text_or_path, filename)
     module = _parse(name, text)
@@ -71,7 +70,7 @@ def _parse(name: str, text: str) -> ModuleOp:
         # xDSL's parser wants at least one operation.
         return ModuleOp([])
     try:
-        module = Parser(context, text, name).parse_module()
+        module = LocatingParser(context, text, name).parse_module()
     except ParseError as error:
         raise TapeflowError(error.msg, location=str(error.span.get_location())) from error
     except VerifyException as error:

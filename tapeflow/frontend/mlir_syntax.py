@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     AffineSetAttr,
     AnyDenseElement,
     ArrayAttr,
+    BoolAttr,
     DenseIntElementsAttr,
     IndexType,
     IntegerAttr,
@@ -30,7 +31,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.affine_parser import AffineParser
 from xdsl.universe import Universe
 
-from tapeflow.dialects import affine_more
+from tapeflow.dialects import affine_more, arith_more, math_more, memref_more
 from tapeflow.frontend import mlir_linalg
 
 Parse = Callable[[Parser], Operation]
@@ -99,6 +100,91 @@ def _rank(parser: Parser) -> Operation:
     parser.parse_punctuation(":")
     operand = parser.resolve_operand(source, parser.parse_type())
     return memref.RankOp.create(operands=[operand], result_types=[IndexType()], attributes=attributes)
+
+
+def _transpose(parser: Parser) -> Operation:
+    source = parser.parse_unresolved_operand()
+    map_ = AffineParser(parser._parser_state).parse_affine_map()  # pyright: ignore[reportPrivateUsage] # no other way
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    from_type = parser.parse_type()
+    parser.parse_keyword("to")
+    return memref_more.TransposeOp.create(
+        operands=[parser.resolve_operand(source, from_type)],
+        result_types=[parser.parse_type()],
+        properties={"permutation": AffineMapAttr(map_)},
+        attributes=attributes,
+    )
+
+
+def _space_cast(parser: Parser) -> Operation:
+    source = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    from_type = parser.parse_type()
+    parser.parse_keyword("to")
+    return memref.MemorySpaceCastOp.create(
+        operands=[parser.resolve_operand(source, from_type)], result_types=[parser.parse_type()], attributes=attributes
+    )
+
+
+_ATOMIC_KINDS = [
+    *("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins", "minu", "mulf", "muli"),
+    *("ori", "andi", "maxnumf", "minnumf"),
+]
+"""The kinds of `memref.atomic_rmw`, in the order of their numbers."""
+
+
+def _atomic(parser: Parser) -> Operation:
+    position = parser.pos
+    kind = parser.parse_identifier()
+    if kind not in _ATOMIC_KINDS:
+        parser.raise_error(f"expected a kind of update: {', '.join(_ATOMIC_KINDS)}", position)
+    value = parser.parse_unresolved_operand()
+    parser.parse_punctuation(",")
+    array = parser.parse_unresolved_operand()
+    indices = _indices(parser)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    if len(types) != 2:
+        parser.raise_error("expected the types of the value and of the array", position)
+    parser.parse_punctuation("->")
+    return memref.AtomicRMWOp.create(
+        operands=[parser.resolve_operand(value, types[0]), parser.resolve_operand(array, types[1]), *indices],
+        result_types=[parser.parse_type()],
+        properties={"kind": IntegerAttr(_ATOMIC_KINDS.index(kind), IntegerType(64))},
+        attributes=attributes,
+    )
+
+
+def _indices(parser: Parser) -> Sequence[SSAValue]:
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_operand(IndexType()))
+
+
+def _prefetch(parser: Parser) -> Operation:
+    array = parser.parse_unresolved_operand()
+    indices = _indices(parser)
+    parser.parse_punctuation(",")
+    writes = parser.parse_identifier() == "write"
+    parser.parse_punctuation(",")
+    parser.parse_keyword("locality")
+    parser.parse_punctuation("<")
+    locality = parser.parse_integer()
+    parser.parse_punctuation(">")
+    parser.parse_punctuation(",")
+    data = parser.parse_identifier() == "data"
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    return memref_more.PrefetchOp.create(
+        operands=[parser.resolve_operand(array, parser.parse_type()), *indices],
+        properties={
+            "isWrite": BoolAttr.from_bool(writes),
+            "localityHint": IntegerAttr(locality, IntegerType(32)),
+            "isDataCache": BoolAttr.from_bool(data),
+        },
+        attributes=attributes,
+    )
 
 
 def _global(parser: Parser) -> Operation:
@@ -346,10 +432,31 @@ _PARSERS: Mapping[str, Mapping[type[Operation], Parse]] = {
         memref.CastOp: _cast,
         memref.RankOp: _rank,
         memref.GlobalOp: _global,
+        memref.MemorySpaceCastOp: _space_cast,
+        memref.AtomicRMWOp: _atomic,
+        memref_more.TransposeOp: _transpose,
+        memref_more.PrefetchOp: _prefetch,
     },
     "scf": {scf.ParallelOp: _scf_parallel},
 }
 """What reads the text of an operation, by dialect."""
 
-_READERS: Mapping[str, Callable[[], Sequence[type[Operation]]]] = {"linalg": mlir_linalg.operations}
+
+def _assume_alignment() -> type[Operation]:
+    """A stand-in that gives the operation the result that it has since MLIR 21."""
+
+    def create(*, operands: Sequence[SSAValue] = (), result_types: Sequence[Attribute] = (), **rest: Any) -> Operation:
+        given = [operand.type for operand in operands]
+        return memref.AssumeAlignmentOp.create(operands=operands, result_types=result_types or given, **rest)
+
+    op = memref.AssumeAlignmentOp
+    return cast(type[Operation], type(op.__name__, (op,), {"create": staticmethod(create), "__doc__": op.__doc__}))
+
+
+_READERS: Mapping[str, Callable[[], Sequence[type[Operation]]]] = {
+    "arith": lambda: arith_more.OPERATIONS,
+    "math": lambda: math_more.OPERATIONS,
+    "linalg": mlir_linalg.operations,
+    "memref": lambda: [_assume_alignment()],
+}
 """What makes other operations of the text of operations, by dialect."""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     # use Annotated[np.ndarray, "n"] in checked code.
     f64 = np.float64
     f32 = np.float32
+    c128 = np.complex128
+    c64 = np.complex64
     i64 = np.int64
     i32 = np.int32
     bool_ = np.bool_
@@ -62,6 +64,8 @@ else:
 
     f64 = _Element("f64", np.float64)
     f32 = _Element("f32", np.float32)
+    c128 = _Element("c128", np.complex128)
+    c64 = _Element("c64", np.complex64)
     i64 = _Element("i64", np.int64)
     i32 = _Element("i32", np.int32)
     bool_ = _Element("bool_", np.bool_)
@@ -100,11 +104,14 @@ class Parameter:
 
 _SCALARS: dict[Any, ScalarType] = {
     **OF_CLASS,
-    **({} if TYPE_CHECKING else {kind: OF_CLASS[kind.scalar] for kind in (f64, f32, i64, i32, bool_)}),
+    **({} if TYPE_CHECKING else {kind: OF_CLASS[kind.scalar] for kind in (f64, f32, c128, c64, i64, i32, bool_)}),
 }
 
 _QUOTES = "'\""
-_HINT = "write 'float', 'int', 'bool', or for an array 'f64[\"n\", \"m\"]' or 'Annotated[np.ndarray, \"n\", \"m\"]'"
+_HINT = (
+    "write 'float', 'complex', 'int', 'bool', or for an array 'f64[\"n\", \"m\"]' or "
+    '\'Annotated[np.ndarray, "n", "m"]\''
+)
 
 
 def parameters(source: Source) -> tuple[Parameter, ...]:
@@ -168,7 +175,7 @@ def declared_result(source: Source) -> Result | None:
     raise source.error(
         node,
         f"a function that returns {quoted(node)} is not supported",
-        "return 'float', 'int', 'bool' or nothing; take an array as a parameter and write into it",
+        "return 'float', 'complex', 'int', 'bool' or nothing; take an array as a parameter and write into it",
     )
 
 

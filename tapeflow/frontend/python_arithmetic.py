@@ -10,19 +10,27 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from xdsl.dialects import arith, math
+from xdsl.dialects import complex as complex_dialect
 from xdsl.ir import SSAValue
 
 from tapeflow.frontend.python_bounds import Linear, unknown
 from tapeflow.frontend.python_conversions import Conversions
 from tapeflow.frontend.python_types import BOOL, FLOAT, Origin, ScalarType, as_float, promoted
-from tapeflow.frontend.python_values import Number, Scalar, integer, truth
+from tapeflow.frontend.python_values import Scalar, integer, truth
 
 _INTEGER = {"+": arith.AddiOp, "-": arith.SubiOp, "*": arith.MuliOp}
 _FLOAT = {"+": arith.AddfOp, "-": arith.SubfOp, "*": arith.MulfOp, "/": arith.DivfOp}
+_COMPLEX = {
+    "+": complex_dialect.AddOp,
+    "-": complex_dialect.SubOp,
+    "*": complex_dialect.MulOp,
+    "/": complex_dialect.DivOp,
+}
 _BITWISE = {"&": arith.AndIOp, "|": arith.OrIOp, "^": arith.XOrIOp}
-_FOLDED: dict[str, Callable[[float, float], float]] = {
+_FOLDED: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -31,7 +39,7 @@ _FOLDED: dict[str, Callable[[float, float], float]] = {
 # NaN is unequal to everything, so `!=` is the one unordered comparison.
 _FLOAT_PREDICATES = {"<": "olt", ">": "ogt", "<=": "ole", ">=": "oge", "==": "oeq", "!=": "une"}
 _INTEGER_PREDICATES = {"<": "slt", ">": "sgt", "<=": "sle", ">=": "sge", "==": "eq", "!=": "ne"}
-_COMPARED: dict[str, Callable[[Number, Number], bool]] = {
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
     "<=": operator.le,
@@ -76,6 +84,8 @@ class Arithmetic(Conversions):
             left, right = self.convert(left, common), self.convert(right, common)
             return self._divided(symbol, left, right) if symbol in ("//", "%") else self._integers(symbol, left, right)
         if symbol in ("//", "%"):
+            if common.kind == "complex":
+                raise self.build.refuse(f"'{symbol}' of complex numbers is not supported", "use it on their parts")
             rewrite = "math.floor(x / y)" if symbol == "//" else "x - y * math.floor(x / y)"
             raise self.build.refuse(f"'{symbol}' of floats is not supported", f"write '{rewrite}'")
         return self._floats(symbol, self.convert(left, common), self.convert(right, common))
@@ -169,19 +179,21 @@ class Arithmetic(Conversions):
         return Scalar(left.type, remainder, unknown("a remainder", *bounds))
 
     def _floats(self, symbol: str, left: Scalar, right: Scalar) -> Scalar:
-        """`+`, `-`, `*` and `/` of two floats of one type."""
+        """`+`, `-`, `*` and `/` of two floats or two complex numbers of one type."""
         if left.type.bits == 64 and left.number is not None and right.number is not None:
             if symbol == "/" and not right.number:
                 raise self.build.refuse("division by zero", "write 'math.inf' for infinity")
             return Scalar(left.type, _FOLDED[symbol](left.number, right.number))
-        return Scalar(left.type, self.build.value(_FLOAT[symbol](self.build.ssa(left), self.build.ssa(right))))
+        operations = _COMPLEX if left.type.kind == "complex" else _FLOAT
+        return Scalar(left.type, self.build.value(operations[symbol](self.build.ssa(left), self.build.ssa(right))))
 
     def _bitwise(self, symbol: str, left: Scalar, right: Scalar) -> Scalar:
         kinds = {left.type.kind, right.type.kind}
         if kinds == {"bool"}:
             return Scalar(BOOL, self.build.value(_BITWISE[symbol](self.build.ssa(left), self.build.ssa(right))))
         if kinds != {"int"}:
-            what = "a float" if "float" in kinds else "an int and a bool"
+            other = next((kind for kind in ("float", "complex") if kind in kinds), None)
+            what = "an int and a bool" if other is None else f"a {other}"
             raise self.build.refuse(f"'{symbol}' of {what} is not supported", "use it on two ints or on two bools")
         common = self._common(symbol, left, right)
         left, right = self.convert(left, common), self.convert(right, common)
@@ -208,6 +220,8 @@ class Arithmetic(Conversions):
                     "a NumPy int to a negative power is an error in NumPy", "convert it with float() first"
                 )
             common = FLOAT
+        if common.kind == "complex":
+            return self._complex_power(base, exponent, common)
         return self._float_power(self.convert(base, common), self.convert(exponent, common), on_arrays)
 
     def _integer_power(self, base: Scalar, power: int) -> Scalar:
@@ -224,6 +238,20 @@ class Arithmetic(Conversions):
         if power and power % 2 == 0 and result.number is None:
             return replace(result, form=unknown("an even power", [Linear(0)]))
         return result
+
+    def _complex_power(self, base: Scalar, exponent: Scalar, common: ScalarType) -> Scalar:
+        """By squaring to the power of a small constant integer, as Python and NumPy do; else by logarithm."""
+        base, number = self.convert(base, common), exponent.number
+        if isinstance(number, int | float) and number == int(number) and abs(number) <= _GREATEST_UNROLLED_POWER:
+            result = Scalar(common, 1 + 0j)
+            for bit in f"{abs(int(number)):b}":
+                if result.number is None:
+                    result = self._floats("*", result, result)
+                if bit == "1":
+                    result = base if result.number is not None else self._floats("*", result, base)
+            return result if number >= 0 else self._floats("/", Scalar(common, 1 + 0j), result)
+        operands = self.build.ssa(base), self.build.ssa(self.convert(exponent, common))
+        return Scalar(common, self.build.value(complex_dialect.PowOp(*operands)))
 
     def _float_power(self, base: Scalar, exponent: Scalar, on_arrays: bool) -> Scalar:
         number = exponent.number
@@ -251,6 +279,10 @@ class Arithmetic(Conversions):
                 if scalar.number is not None:
                     return Scalar(scalar.type, -scalar.number)
                 return Scalar(scalar.type, self.build.value(arith.NegfOp(self.build.ssa(scalar))))
+            case "complex":
+                if scalar.number is not None:
+                    return Scalar(scalar.type, -scalar.number)
+                return Scalar(scalar.type, self.build.value(complex_dialect.NegOp(self.build.ssa(scalar))))
 
     def invert(self, scalar: Scalar) -> Scalar:
         """`~scalar`."""
@@ -277,11 +309,18 @@ class Arithmetic(Conversions):
             return Scalar(BOOL, self.build.value(arith.CmpiOp(*operands, _INTEGER_PREDICATES[symbol])))
         common = self._common(symbol, left, right)
         left, right = self.convert(left, common), self.convert(right, common)
+        if common.kind == "complex" and symbol not in ("==", "!="):
+            raise self.build.refuse(
+                f"'{symbol}' of complex numbers has no meaning", "compare their parts, or their 'abs(...)'"
+            )
         if left.number is not None and right.number is not None:
             return truth(_COMPARED[symbol](left.number, right.number))
         operands = self.build.ssa(left), self.build.ssa(right)
         if common.kind == "float":
             return Scalar(BOOL, self.build.value(arith.CmpfOp(*operands, _FLOAT_PREDICATES[symbol])))
+        if common.kind == "complex":
+            equality = complex_dialect.EqualOp if symbol == "==" else complex_dialect.NotEqualOp
+            return Scalar(BOOL, self.build.value(equality(*operands)))
         value = self.build.value(arith.CmpiOp(*operands, _INTEGER_PREDICATES[symbol]))
         if_true, if_false = _facts(symbol, left.linear, right.linear)
         return Scalar(BOOL, value, if_true=if_true, if_false=if_false)

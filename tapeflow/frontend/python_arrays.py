@@ -57,7 +57,7 @@ class Arrays:
         Raises:
             TapeflowError: one is.
         """
-        shape = [DYNAMIC_INDEX if extent.number is None else int(extent.number) for extent in extents]
+        shape = [DYNAMIC_INDEX if extent.known_int is None else int(extent.known_int) for extent in extents]
         sizes = [self.build.ssa(extent) for extent in extents if extent.number is None]
         if any(extent < 0 and extent != DYNAMIC_INDEX for extent in shape):
             raise self.build.refuse("an array of negative extent")
@@ -103,6 +103,10 @@ class Arrays:
             raise self.build.refuse(
                 f"a float is stored in an array of {element}, which would cut off its fraction",
                 "convert it: 'int(...)', or 'math.floor(...)' to round down",
+            )
+        if scalar.type.kind == "complex" and element.kind != "complex":
+            raise self.build.refuse(
+                f"a complex number is stored in an array of {element}", "store its part: '.real', '.imag' or 'abs(...)'"
             )
         if element.kind == "bool" and scalar.type.kind != "bool":
             raise self.build.refuse(f"{scalar.type.phrase} is stored in an array of bool", "compare it: '... != 0'")

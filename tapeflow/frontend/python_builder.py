@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from typing import cast
 
 from xdsl.dialects import arith, scf
+from xdsl.dialects import complex as complex_dialect
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
     Float32Type,
     Float64Type,
     FloatAttr,
@@ -24,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.analysis.source_names import set_result_names, set_source_name
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_bounds import Linear, always_equal, never_negative
@@ -162,7 +166,7 @@ class Builder:
         if key not in self._constants:
             if isinstance(number, int) and not _LEAST <= number <= _GREATEST:
                 raise self.refuse(f"the integer {number} does not fit 64 bits", "compute with floats")
-            self._constants[key] = self.on_top(arith.ConstantOp(_attribute(number, ir)), _hint(number, ir))
+            self._constants[key] = self.on_top(_constant(number, ir), _hint(number, ir))
         return self._constants[key]
 
     def ssa(self, scalar: Scalar) -> SSAValue:
@@ -293,7 +297,17 @@ class Builder:
         return op.results
 
 
-def _attribute(number: Number, ir: Attribute) -> IntegerAttr | FloatAttr:
+def _constant(number: Number, ir: Attribute) -> Operation:
+    if (part := complex_part(ir)) is not None:
+        value = complex(number)
+        return complex_dialect.ConstantOp(
+            ArrayAttr([FloatAttr(value.real, part), FloatAttr(value.imag, part)]), ComplexType(part)
+        )
+    assert not isinstance(number, complex)
+    return arith.ConstantOp(_attribute(number, ir))
+
+
+def _attribute(number: int | float, ir: Attribute) -> IntegerAttr | FloatAttr:
     if isinstance(ir, Float32Type | Float64Type):
         return FloatAttr(float(number), ir)
     return IntegerAttr(int(number), cast(IntegerType | IndexType, ir))
@@ -302,7 +316,7 @@ def _attribute(number: Number, ir: Attribute) -> IntegerAttr | FloatAttr:
 def _hint(number: Number, ir: Attribute) -> str:
     if isinstance(number, bool):
         return "true" if number else "false"
-    if isinstance(number, float):
+    if isinstance(number, float | complex):
         return "cst"
     digits = f"c{number}" if number >= 0 else f"cm{-number}"
     return digits if isinstance(ir, IndexType) else f"{digits}_{ir}"

@@ -88,7 +88,9 @@ class Calls:
             case Reference(object=function):
                 return self._function(node, function)
             case _:
-                raise self.build.refuse(f"{quoted(node.func)} is {described(called)}, which cannot be called")
+                raise self.build.refuse(
+                    f"{quoted(node.func)} is {described(called)}, which cannot be called", "leave the parentheses out"
+                )
 
     def _function(self, node: ast.Call, called: Any) -> Value | None:
         if is_hashable(called):

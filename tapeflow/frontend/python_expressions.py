@@ -176,8 +176,6 @@ class Expressions:
                 raise self.build.refuse(f"the integer {value.now} does not fit 64 bits", "compute with floats")
             return value
         match node.value:
-            case complex():
-                what, hint = "complex numbers are", "keep real and imaginary parts in two variables"
             case str() | bytes():
                 what, hint = "strings are", "keep to numbers and arrays of numbers"
             case _:
@@ -333,6 +331,8 @@ class Expressions:
                 return self._attribute_of_object(node, owner)
             case View() | Elements():
                 return self._attribute_of_array(node, value)
+            case Scalar() if node.attr == "real" or node.attr == "imag":
+                return self.numbers.part(value, node.attr)
             case _:
                 raise self.build.source.error(
                     node,
@@ -359,6 +359,8 @@ class Expressions:
             case "dtype":
                 element = element_type(value)
                 return Reference(next(dtype for dtype, scalar in OF_DTYPE.items() if scalar.is_same(element)))
+            case "real" | "imag" as which if element_type(value).kind == "complex":
+                return self.arrays.apply(lambda parts: self.numbers.part(parts[0], which), [value])
             case name if name in _METHODS:
                 return Method(value, name)
             case "T":

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tapeflow.frontend.python_jumps import RETURN, Guarded, Kept, LeavingFor, Unreturned, guarded, without_exits
 from tapeflow.frontend.python_source import Source
-
-RETURN = "return"
-"""What the value that a function returns is called here: no variable can have that name."""
 
 Statements: TypeAlias = list[ast.stmt]
 
@@ -22,10 +20,10 @@ def structured(source: Source) -> Statements:
     """The body of a function without jumps: a branch that leaves with `return` or `continue` has nothing after it.
 
     What follows `if c: return a` goes into its `else`; so each `return` ends the last statement of the function, and
-    each `continue` ended its loop's body, and is gone.
+    each `continue` ended its loop's body, and is gone. What leaves a loop is a flag first (see `python_jumps`).
 
     Raises:
-        TapeflowError: at a `break`, at a `return` inside a loop, and at a jump that cannot be moved this way.
+        TapeflowError: at a jump that cannot be moved this way.
     """
     return _structured(source, source.tree.body, ast.Return)
 
@@ -35,51 +33,40 @@ def _structured(source: Source, statements: Sequence[ast.stmt], leave: type[ast.
     result: Statements = []
     for position, statement in enumerate(statements):
         match statement:
+            case Kept():
+                result.append(statement)
             case ast.Return():
-                if leave is not ast.Return:
-                    raise source.error(
-                        statement,
-                        "'return' inside a loop is not supported: the number of iterations must be known on entry",
-                        "set a variable in the loop, and return it after the loop",
-                    )
                 return [*result, statement]
             case ast.Continue():
                 return result
-            case ast.Break():
-                raise source.error(
-                    statement,
-                    "'break' is not supported: the number of iterations must be known on entry",
-                    "compute the bound before the loop, or guard the rest of the body with 'if'",
-                )
+            case Guarded():
+                result.append(_branch(source, statement, statement.body, statement.orelse, leave))
             case ast.If():
                 rest = statements[position + 1 :]
-                if (jump := next(_jumps((statement,)), None)) is None:
+                if next(_jumps((statement,)), None) is None:
                     result.append(_branch(source, statement, statement.body, statement.orelse, leave))
                     continue
-                result.append(_leaving_branch(source, statement, jump, rest, leave))
-                return result
+                return [*result, *_leaving_branch(source, statement, rest, leave)]
             case ast.For() | ast.While():
+                if (parts := without_exits(source, statement, leave is not ast.Return)) is not None:
+                    return [*result, *_structured(source, [*parts, *statements[position + 1 :]], leave)]
                 result.append(_loop(source, statement))
             case _:
                 result.append(statement)
     return result
 
 
-def _leaving_branch(
-    source: Source, statement: ast.If, jump: ast.stmt, rest: Sequence[ast.stmt], leave: type[ast.stmt]
-) -> ast.If:
-    """An `if` that some of its arms leave by a jump: the other arm goes on with `rest`."""
+def _leaving_branch(source: Source, statement: ast.If, rest: Sequence[ast.stmt], leave: type[ast.stmt]) -> Statements:
+    """An `if` that some of its arms leave by a jump, and the `rest` after it, with which the other arm goes on.
+
+    Where both arms may go on, a flag says whether `rest` is skipped.
+    """
     goes_on = [_goes_on(arm) for arm in (statement.body, statement.orelse)]
     if all(goes_on) and rest:
-        word = "return" if isinstance(jump, ast.Return) else "continue"
-        raise source.error(
-            jump,
-            f"this '{word}' is in a branch that may also go on to what follows, which is not supported",
-            f"let the branch end with '{word}' whichever way it is taken, or put what follows under 'else'",
-        )
+        return _structured(source, guarded(source, statement, rest, leave is not ast.Return), leave)
     then = [*statement.body, *rest] if goes_on[0] else statement.body
     otherwise = [*statement.orelse, *rest] if goes_on[1] else statement.orelse
-    return _branch(source, statement, then, otherwise, leave)
+    return [_branch(source, statement, then, otherwise, leave)]
 
 
 def _branch(
@@ -90,14 +77,9 @@ def _branch(
 
 
 def _loop(source: Source, loop: ast.For | ast.While) -> ast.For | ast.While:
-    if loop.orelse:
-        word = "for" if isinstance(loop, ast.For) else "while"
-        raise source.error(
-            loop.orelse[0],
-            f"'else' after '{word}' is not supported",
-            "leave 'else' out: there is no 'break' to skip it",
-        )
     body = _structured(source, loop.body, ast.Continue)
+    if isinstance(loop, LeavingFor):
+        return loop.with_body(body)
     if isinstance(loop, ast.For):
         return ast.copy_location(ast.For(loop.target, loop.iter, body, [], loop.type_comment), loop)
     return ast.copy_location(ast.While(loop.test, body, []), loop)
@@ -107,6 +89,8 @@ def _jumps(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The jumps in `statements` that leave them; a `continue` in a loop among them does not."""
     for statement in statements:
         match statement:
+            case Kept():
+                pass
             case ast.Return() | ast.Continue():
                 yield statement
             case ast.If():
@@ -119,6 +103,8 @@ def _jumps(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 def _goes_on(statements: Sequence[ast.stmt]) -> bool:
     """Whether what follows `statements` may run after them."""
     match statements[-1] if statements else None:
+        case Kept():
+            return True
         case ast.Return() | ast.Continue():
             return False
         case ast.If() as branch:
@@ -149,6 +135,8 @@ def _assigned_here(statement: ast.stmt) -> Iterator[str]:
         case ast.AnnAssign(target=target, value=ast.expr()):
             yield from stored(target)
         case ast.Return(value=ast.expr() as value) if not is_none(value):
+            yield RETURN
+        case Unreturned():
             yield RETURN
         case _:
             pass
@@ -229,7 +217,8 @@ class Needs:
                 return _read(statement.test) | then | otherwise
             case ast.For():
                 counted = frozenset(stored(statement.target))
-                return _read(statement.iter) | self._at_head(statement, after, counted, record)
+                flags = frozenset((statement.left,)) if isinstance(statement, LeavingFor) else frozenset[str]()
+                return _read(statement.iter) | self._at_head(statement, after | flags, counted, record)
             case ast.While():
                 return self._at_head(statement, after | _read(statement.test), frozenset(), record)
             case ast.AugAssign():

@@ -16,7 +16,8 @@ from tapeflow.frontend.python_bounds import unknown
 from tapeflow.frontend.python_builder import Builder
 from tapeflow.frontend.python_calls import Calls, Importer
 from tapeflow.frontend.python_expressions import Expressions
-from tapeflow.frontend.python_flow import RETURN, assigned, needs, structured
+from tapeflow.frontend.python_flow import assigned, needs, structured
+from tapeflow.frontend.python_jumps import RETURN
 from tapeflow.frontend.python_scope import Scope
 from tapeflow.frontend.python_source import Source
 from tapeflow.frontend.python_statements import StatementsOfFunction
@@ -87,7 +88,8 @@ class FunctionMaker:
         """
         self._name_arguments()
         self._bind_parameters()
-        StatementsOfFunction(self.expressions, needs(self.body)).run(self.body)
+        declared = None if self.instance.declared is None else self.instance.declared.type
+        StatementsOfFunction(self.expressions, needs(self.body), declared).run(self.body)
         returned = self._returned()
         with self.build.at(self.body[-1]):
             self.build.add(func.ReturnOp(*returned))

@@ -7,20 +7,35 @@ numbers and arrays, and keeps float32.
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
+from xdsl.dialects import complex as complex_dialect
 from xdsl.dialects import math as ir
+from xdsl.dialects.builtin import ComplexType, f64
 from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.library_functions import ARITIES, library_call
 from tapeflow.frontend.python_numbers import Numbers
-from tapeflow.frontend.python_types import BOOL, FLOAT, FLOAT64, INT, INT64, ScalarType, as_float, promoted
+from tapeflow.frontend.python_types import (
+    BOOL,
+    COMPLEX,
+    COMPLEX128,
+    FLOAT,
+    FLOAT32,
+    FLOAT64,
+    INT,
+    INT64,
+    ScalarType,
+    as_float,
+    promoted,
+)
 from tapeflow.frontend.python_values import Scalar, integer, truth
 
 Make: TypeAlias = Callable[[Numbers, Sequence[Scalar]], Scalar]
@@ -61,9 +76,106 @@ def _numpy_float(operate: Operate, arity: int = 1) -> Function:
     def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         common = _numpy_type(numbers, arguments)
         operands = [numbers.build.ssa(numbers.convert(argument, common)) for argument in arguments]
+        if common.kind == "complex":
+            return Scalar(common, _of_complex(numbers, operate, operands))
         return Scalar(common, numbers.build.value(operate(*operands)))
 
     return Function(range(arity, arity + 1), make, on_arrays=True)
+
+
+def _of_complex(numbers: Numbers, operate: Operate, operands: Sequence[SSAValue]) -> SSAValue:
+    """What the function that is `operate` on floats is on complex numbers.
+
+    Raises:
+        TapeflowError: it has no meaning there, or no operation.
+    """
+    function = _ON_COMPLEX.get(operate)
+    if function is None:
+        raise numbers.build.refuse(
+            "this function of complex numbers is not supported",
+            "use exp, log, sqrt, the trigonometric and hyperbolic functions, or compute with the parts",
+        )
+    return function(numbers, operands[0])
+
+
+def _complex_operation(operate: Operate) -> Callable[[Numbers, SSAValue], SSAValue]:
+    return lambda numbers, operand: numbers.build.value(operate(operand))
+
+
+def _times_i(numbers: Numbers, operand: SSAValue, sign: float) -> SSAValue:
+    return numbers.build.value(complex_dialect.MulOp(numbers.build.constant(complex(0.0, sign), operand.type), operand))
+
+
+def _complex_sinh(numbers: Numbers, operand: SSAValue) -> SSAValue:
+    """`-i sin(iz)`."""
+    turned = numbers.build.value(complex_dialect.SinOp(_times_i(numbers, operand, 1.0)))
+    return _times_i(numbers, turned, -1.0)
+
+
+def _complex_cosh(numbers: Numbers, operand: SSAValue) -> SSAValue:
+    """`cos(iz)`."""
+    return numbers.build.value(complex_dialect.CosOp(_times_i(numbers, operand, 1.0)))
+
+
+_ON_COMPLEX: dict[Operate, Callable[[Numbers, SSAValue], SSAValue]] = {
+    ir.CosOp: _complex_operation(complex_dialect.CosOp),
+    ir.CoshOp: _complex_cosh,
+    ir.ExpOp: _complex_operation(complex_dialect.ExpOp),
+    ir.ExpM1Op: _complex_operation(complex_dialect.Expm1Op),
+    ir.LogOp: _complex_operation(complex_dialect.LogOp),
+    ir.Log1pOp: _complex_operation(complex_dialect.Log1pOp),
+    ir.SinOp: _complex_operation(complex_dialect.SinOp),
+    ir.SinhOp: _complex_sinh,
+    ir.SqrtOp: _complex_operation(complex_dialect.SqrtOp),
+    ir.TanOp: _complex_operation(complex_dialect.TanOp),
+    ir.TanhOp: _complex_operation(complex_dialect.TanhOp),
+}
+"""The functions of complex numbers, by the operation on floats."""
+
+
+def _cmath(operate: Operate) -> Function:
+    """A function of `cmath`, which gives a Python complex."""
+
+    def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+        operand = numbers.build.ssa(numbers.convert(arguments[0], COMPLEX))
+        return Scalar(COMPLEX, _of_complex(numbers, operate, [operand]))
+
+    return Function(range(1, 2), make)
+
+
+def _phase(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    operand = numbers.build.ssa(numbers.convert(arguments[0], COMPLEX))
+    return Scalar(FLOAT, numbers.build.value(complex_dialect.AngleOp(operand)))
+
+
+def _numpy_angle(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    (operand,) = arguments
+    if operand.type.kind != "complex":
+        raise numbers.build.refuse(
+            "numpy.angle of a real number is not supported", "write '0.0 if x >= 0 else math.pi'"
+        )
+    angle = numbers.build.value(complex_dialect.AngleOp(numbers.build.ssa(operand)))
+    return Scalar(FLOAT64 if operand.type.bits == 64 else FLOAT32, angle)
+
+
+def _conjugate(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    (operand,) = arguments
+    if operand.type.kind != "complex":
+        return _of_numpy(operand)
+    conjugate = numbers.build.value(complex_dialect.ConjOp(numbers.build.ssa(operand)))
+    return _of_numpy(Scalar(operand.type, conjugate))
+
+
+def _part(which: Literal["real", "imag"]) -> Make:
+    return lambda numbers, arguments: _of_numpy(numbers.part(arguments[0], which))
+
+
+def _builtin_complex(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
+    """`complex(x)` or `complex(x, y)`."""
+    if len(arguments) == 1:
+        return numbers.convert(arguments[0], COMPLEX)
+    real, imaginary = (numbers.build.ssa(numbers.convert(argument, FLOAT)) for argument in arguments)
+    return Scalar(COMPLEX, numbers.build.value(complex_dialect.CreateOp(real, imaginary, ComplexType(f64))))
 
 
 def _numpy_type(numbers: Numbers, arguments: Sequence[Scalar]) -> ScalarType:
@@ -81,6 +193,8 @@ def _numpy_type(numbers: Numbers, arguments: Sequence[Scalar]) -> ScalarType:
     for argument in arguments:
         if argument.type.kind == "bool":
             raise numbers.build.refuse("a function of a bool is not supported", "convert it with float()")
+    if common.kind == "complex":
+        return COMPLEX128 if common.bits == 64 else common
     return FLOAT64 if common.bits == 64 else common
 
 
@@ -110,7 +224,9 @@ def _numpy_logical(symbol: str) -> Function:
 
 def _of_numpy(scalar: Scalar) -> Scalar:
     """A number as NumPy's functions return it."""
-    wide = {("int", 64): INT64, ("float", 64): FLOAT64}.get((scalar.type.kind, scalar.type.bits))
+    wide = {("int", 64): INT64, ("float", 64): FLOAT64, ("complex", 64): COMPLEX128}.get(
+        (scalar.type.kind, scalar.type.bits)
+    )
     return scalar if wide is None else replace(scalar, type=wide)
 
 
@@ -161,6 +277,8 @@ def _sign(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
     """1, -1 or 0; NaN stays NaN."""
     (operand,) = arguments
     common = _numpy_type(numbers, arguments)
+    if operand.type.kind == "complex":
+        raise numbers.build.refuse("numpy.sign of a complex number is not supported", "write 'z / abs(z)'")
     if operand.type.kind == "int":
         raise numbers.build.refuse("numpy.sign of an int is not supported", "write '(x > 0)' and '(x < 0)' with 'if'")
     zero, one, minus_one = (numbers.convert(Scalar(FLOAT, number), common) for number in (0.0, 1.0, -1.0))
@@ -177,6 +295,8 @@ def _rounded(operate: Operate) -> Make:
         (operand,) = arguments
         if operand.type.kind == "int":
             return numbers.convert(operand, INT)
+        if operand.type.kind == "complex":
+            raise numbers.build.refuse("rounding a complex number has no meaning", "round its parts")
         if operand.type.kind == "bool":
             raise numbers.build.refuse("rounding a bool is not supported", "convert it with int()")
         if operand.number is not None:
@@ -222,6 +342,8 @@ def _builtin_pow(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
 def _scaled(factor: float, of_numpy: bool) -> Make:
     def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         operand = numbers.convert(arguments[0], as_float(arguments[0].type))
+        if operand.type.kind == "complex":
+            raise numbers.build.refuse("a complex number is no angle", "convert its part: '.real' or '.imag'")
         product = numbers.binary("*", operand, Scalar(FLOAT, factor))
         return _of_numpy(product) if of_numpy else numbers.convert(product, FLOAT)
 
@@ -251,6 +373,8 @@ def _against_infinity(predicate: str) -> Callable[[Numbers, SSAValue], SSAValue]
 def _float_test(test: Callable[[Numbers, SSAValue], SSAValue], of_int: bool) -> Make:
     def make(numbers: Numbers, arguments: Sequence[Scalar]) -> Scalar:
         (operand,) = arguments
+        if operand.type.kind == "complex":
+            raise numbers.build.refuse("this test of a complex number is not supported", "test its parts")
         if operand.type.kind != "float":
             return truth(of_int)
         return Scalar(BOOL, test(numbers, numbers.build.ssa(operand)))
@@ -351,6 +475,10 @@ _NUMPY: dict[str, Function] = {
     "square": Function(_ONE, _square, on_arrays=True),
     "reciprocal": Function(_ONE, _reciprocal, on_arrays=True),
     "sign": Function(_ONE, _sign, on_arrays=True),
+    "conjugate": Function(_ONE, _conjugate, on_arrays=True),
+    "real": Function(_ONE, _part("real"), on_arrays=True),
+    "imag": Function(_ONE, _part("imag"), on_arrays=True),
+    "angle": Function(_ONE, _numpy_angle, on_arrays=True),
     "deg2rad": Function(_ONE, _scaled(math.pi / 180.0, of_numpy=True), on_arrays=True),
     "rad2deg": Function(_ONE, _scaled(180.0 / math.pi, of_numpy=True), on_arrays=True),
     "radians": Function(_ONE, _scaled(math.pi / 180.0, of_numpy=True), on_arrays=True),
@@ -378,16 +506,24 @@ _NUMPY: dict[str, Function] = {
     "not_equal": _numpy_comparison("!="),
 }
 
+_CMATH: dict[str, Function] = {
+    **{name: _cmath(_SAME_NAME[name]) for name in ("cos", "cosh", "exp", "sin", "sinh", "sqrt", "tan", "tanh")},
+    "log": _cmath(ir.LogOp),
+    "phase": Function(_ONE, _phase),
+}
+
 _BUILTINS: dict[str, Function] = {
     "abs": Function(_ONE, _abs, on_arrays=True),
     "max": Function(_ANY_NUMBER, _extreme(True)),
     "min": Function(_ANY_NUMBER, _extreme(False)),
     "round": Function(_ONE, _rounded(ir.RoundEvenOp)),
     "pow": Function(_TWO, _builtin_pow),
+    "complex": Function(range(1, 3), _builtin_complex),
 }
 
 FUNCTIONS: dict[Any, Function] = {
     **{getattr(math, name): function for name, function in _MATH.items() if hasattr(math, name)},
+    **{getattr(cmath, name): function for name, function in _CMATH.items()},
     **{getattr(np, name): function for name, function in _NUMPY.items()},
     **{getattr(builtins, name): function for name, function in _BUILTINS.items()},
 }

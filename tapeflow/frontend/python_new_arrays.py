@@ -106,7 +106,7 @@ class NewArrays:
             raise self.build.source.error(
                 node,
                 f"{quoted(node)} is not supported as the type of an array's elements",
-                "use numpy.float64, float32, int64, int32 or bool_",
+                "use numpy.float64, float32, complex128, complex64, int64, int32 or bool_",
             )
         return found
 

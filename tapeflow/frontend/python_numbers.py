@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xdsl.dialects import arith, math
+from xdsl.dialects import complex as complex_dialect
 from xdsl.ir import Block, Operation, SSAValue
 
 from tapeflow.frontend.python_arithmetic import Arithmetic
@@ -46,6 +47,11 @@ class Numbers(Arithmetic):
                 if scalar.number is not None:
                     return Scalar(scalar.type, abs(scalar.number))
                 return Scalar(scalar.type, self.build.value(math.AbsFOp(self.build.ssa(scalar))))
+            case "complex":
+                size = ScalarType("float", scalar.type.bits, scalar.type.origin)
+                if scalar.number is not None:
+                    return Scalar(size, abs(scalar.number))
+                return Scalar(size, self.build.value(complex_dialect.AbsOp(self.build.ssa(scalar))))
 
     def extreme(self, greatest: bool, first: Scalar, second: Scalar) -> Scalar:
         """Python's `max` or `min` of two: the first, unless the second is greater, or less."""
@@ -203,4 +209,4 @@ _HARMFUL = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.FPToSIOp)
 
 
 def _is_harmless(op: Operation) -> bool:
-    return op.dialect_name() in ("arith", "math") and not isinstance(op, _HARMFUL)
+    return op.dialect_name() in ("arith", "math", "complex") and not isinstance(op, _HARMFUL)

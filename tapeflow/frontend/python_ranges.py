@@ -66,7 +66,7 @@ class Ranges:
             )
         if step == 0:
             raise self.source.error(iterated.args[2], "the step of a loop is 0: the loop would not end")
-        if start.number is not None and start.number >= 0 and step > 0:
+        if start.known_int is not None and start.known_int >= 0 and step > 0:
             # An extent that is 0 or an array's length below 0: both end the loop at once.
             stop = self.numbers.length(stop)
         return Range(start, stop, step)

@@ -65,13 +65,15 @@ class Reductions:
 
     def _mean(self, part: Elements) -> Scalar:
         total = self._accumulate("+", part)
-        scalar = FLOAT64 if part.type.kind != "float" else part.type
+        scalar = FLOAT64 if part.type.kind not in ("float", "complex") else part.type
         size = self.numbers.convert(self.arrays.size(part.lengths), scalar)
         return self.numbers.binary("/", self.numbers.convert(total, scalar), size)
 
     def _extreme(self, greatest: bool, part: Elements) -> Scalar:
         if part.type.kind == "bool":
             raise self.build.refuse("the extremes of an array of bools are not supported", "compare in a loop")
+        if part.type.kind == "complex":
+            raise self.build.refuse("complex numbers have no extremes", "compare their parts, or their 'abs(...)'")
         sign = -1 if greatest else 1
         if part.type.kind == "int":
             bound = _LEAST if greatest else _GREATEST

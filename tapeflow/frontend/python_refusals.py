@@ -112,7 +112,8 @@ def unsupported_function(source: Source, node: ast.Call, called: Any) -> Tapeflo
     if hint is not None:
         return source.error(node, f"{name} is not supported", hint)
     if not callable(called):
-        return source.error(node, f"{name} is a {type(called).__name__}, which cannot be called")
+        hint = "leave the parentheses out"
+        return source.error(node, f"{name} is a {type(called).__name__}, which cannot be called", hint)
     return source.error(
         node,
         f"{name} is not supported: it is not a function that can be imported",

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, cast
 from tapeflow.analysis.source_names import set_source_name
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_builder import Builder
-from tapeflow.frontend.python_flow import RETURN, local
+from tapeflow.frontend.python_flow import local
+from tapeflow.frontend.python_jumps import RETURN
 from tapeflow.frontend.python_source import Positioned
 from tapeflow.frontend.python_types import OF_CLASS, ScalarType
 from tapeflow.frontend.python_values import Array, Reference, Scalar, Tuple, Value, View, described, integer, whole
@@ -177,6 +178,8 @@ def known(value: Any) -> Scalar | Tuple | Reference:
             return integer(int(value), scalar)
         case "float":
             return Scalar(scalar, float(value))
+        case "complex":
+            return Scalar(scalar, complex(value))
         case "bool":
             return Scalar(scalar, bool(value))
 

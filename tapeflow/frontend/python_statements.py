@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Region, SSAValue
 
 from tapeflow.analysis.source_names import set_result_names
 from tapeflow.frontend.python_assignments import Assignments
 from tapeflow.frontend.python_bounds import Linear, unknown
 from tapeflow.frontend.python_expressions import Expressions
-from tapeflow.frontend.python_flow import RETURN, Needs, Statements, assigned, is_none, only_grows
-from tapeflow.frontend.python_ranges import Ranges
+from tapeflow.frontend.python_flow import Needs, Statements, assigned, is_none, only_grows
+from tapeflow.frontend.python_jumps import RETURN, LeavingFor, Unreturned
+from tapeflow.frontend.python_ranges import Range, Ranges
 from tapeflow.frontend.python_refusals import unsupported
 from tapeflow.frontend.python_scope import Binding
 from tapeflow.frontend.python_source import quoted
-from tapeflow.frontend.python_types import joined
+from tapeflow.frontend.python_types import ScalarType, joined
 from tapeflow.frontend.python_values import (
     Scalar,
     Tuple,
     View,
     described,
+    integer,
 )
 
 
@@ -36,9 +40,10 @@ class StatementsOfFunction:
     Args:
         expressions: makes that of expressions.
         needs: which variables are read after each statement.
+        returned: the type of what the function says that it returns, if it does.
     """
 
-    def __init__(self, expressions: Expressions, needs: Needs):
+    def __init__(self, expressions: Expressions, needs: Needs, returned: ScalarType | None = None):
         self.expressions = expressions
         self.scope = expressions.scope
         self.build = expressions.build
@@ -48,6 +53,7 @@ class StatementsOfFunction:
         self.assignments = Assignments(expressions)
         self.ranges = Ranges(expressions)
         self._needs = needs
+        self._returned = returned
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Append the operations of `statements`, which are `structured`, to the current block.
@@ -77,6 +83,8 @@ class StatementsOfFunction:
                 self._return(statement)
             case ast.Expr():
                 self._expression(statement)
+            case Unreturned():
+                self._unreturned(statement)
             case ast.Pass():
                 pass
             case _:
@@ -95,6 +103,15 @@ class StatementsOfFunction:
                 raise unsupported(self.source, other)
             case other:
                 raise self.source.error(other, f"{quoted(other)} does nothing", "assign it, or leave it out")
+
+    def _unreturned(self, statement: Unreturned) -> None:
+        """The value that is returned is not known yet."""
+        if not statement.begins:
+            self.scope.bindings.pop(RETURN, None)
+        elif self._returned is not None:
+            numbers = {"float": Scalar(self._returned, 0.0), "int": integer(0), "bool": Scalar(self._returned, False)}
+            zero = replace(numbers[self._returned.kind], type=self._returned)
+            self.scope.assign(RETURN, zero, statement)
 
     def _return(self, statement: ast.Return) -> None:
         if statement.value is None or is_none(statement.value):
@@ -183,6 +200,9 @@ class StatementsOfFunction:
         initial = {name: _number(self.scope.bindings[name]) for name in carried}
         grows = {name: only_grows(name, statement.body) for name in carried}
         facts = self.ranges.facts(counted)
+        if isinstance(statement, LeavingFor):
+            self._for_until(statement, counted, initial, grows)
+            return
 
         def body(index: SSAValue, entering: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self._enter(initial, entering, grows)
@@ -203,6 +223,43 @@ class StatementsOfFunction:
             name,
             f"'{name}' is read after the loop of line {statement.lineno} that counts with it",
             "compute what it would be from the loop's bounds",
+        )
+
+    def _for_until(
+        self, statement: LeavingFor, counted: Range, initial: dict[str, Scalar], grows: dict[str, bool]
+    ) -> None:
+        """A counted loop that a flag leaves: an `scf.while` with the counter, or how far it has gone down, carried."""
+        build, name = self.build, self._counter(statement)
+        with build.at(statement):
+            first, last, step = self.ranges.bounds(counted)
+            before = dict(self.scope.bindings)
+            values = [first, *(build.ssa(initial[each]) for each in initial)]
+            called = [name if counted.step > 0 else f"{name}_down", *initial]
+            arguments = [(value.type, each) for value, each in zip(values, called, strict=True)]
+            test, body = build.block_of(arguments), build.block_of(arguments)
+            with build.inside(test):
+                self._enter(initial, test.args[1:], grows)
+                left = build.ssa(_number(self.scope.bindings[statement.left]))
+                stays = build.value(arith.XOrIOp(left, build.constant(True, i1)))
+                within = build.value(arith.CmpiOp(test.args[0], last, "slt"))
+                build.add(scf.ConditionOp(build.value(arith.AndIOp(stays, within)), *test.args))
+            with build.inside(body):
+                self._enter(initial, body.args[1:], grows)
+                with build.at(statement.target):
+                    self.scope.assign(name, self.ranges.counter(counted, body.args[0], name), statement.target)
+                with build.assuming(self.ranges.facts(counted)):
+                    self.run(statement.body)
+                following = build.value(arith.AddiOp(body.args[0], step))
+                entering = (build.ssa(_number(self.scope.bindings[each])) for each in initial)
+                build.add(scf.YieldOp(following, *entering))
+            loop = scf.WhileOp(values, [value.type for value in values], Region(test), Region(body))
+            results = build.add(loop).results
+            set_result_names(loop, called)
+        self._leave(statement, before, initial, results[1:], grows)
+        self.scope.lose(
+            name,
+            f"'{name}' is read after the loop of line {statement.lineno} that counts with it",
+            f"assign it to another variable before the jump: 'k = {name}'",
         )
 
     def _counter(self, statement: ast.For) -> str:

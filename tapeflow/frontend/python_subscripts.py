@@ -84,16 +84,16 @@ class Subscripts:
 
     def _index(self, index: Scalar, length: Scalar, node: ast.Subscript) -> Scalar:
         """`index`, counted from the start of a dimension of `length`."""
-        number = index.number
+        number = index.known_int
         if number is not None and number < 0:
-            if length.number is not None:
-                hint = f"write {length.number + number}"
+            if length.known_int is not None:
+                hint = f"write {length.known_int + number}"
             else:
                 hint = f"count from the start: '{length.linear + int(number)}'"
             raise self.build.refuse(f"the negative subscript {number} of {quoted(node.value)} is not supported", hint)
-        if number is not None and length.number is not None and number >= length.number:
+        if number is not None and length.known_int is not None and number >= length.known_int:
             raise self.build.refuse(
-                f"the subscript {number} of {quoted(node.value)} is out of bounds: its length is {length.number}"
+                f"the subscript {number} of {quoted(node.value)} is out of bounds: its length is {length.known_int}"
             )
         # A dimension that is subscripted has elements, or Python raises an IndexError.
         if self.build.never_negative(index.linear, length.linear - 1):
@@ -141,7 +141,7 @@ class Subscripts:
         """The first index of a slice: not negative, but it may be beyond the last element."""
         if bound is None:
             return integer(0)
-        if bound.number is not None and bound.number < 0:
+        if bound.known_int is not None and bound.known_int < 0:
             from_end = self.numbers.binary("+", length, bound)
             return self._once("start", bound, length, lambda: self.numbers.extent(from_end))
         if self.build.never_negative(bound.linear):
@@ -167,7 +167,7 @@ class Subscripts:
         if bound is None:
             return length
         bound = self.numbers.length(bound)
-        if bound.number is not None and bound.number < 0:
+        if bound.known_int is not None and bound.known_int < 0:
             # Below 0 it would be cut off at 0, where the slice is as empty.
             return self.numbers.binary("+", length, bound)
         if self._needs_no_cut(start, bound, length):

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import ComplexType, Float32Type, Float64Type, IndexType, IntegerType, f32, f64, i1, i32, i64
 
 INDEX = IndexType()
 
@@ -32,35 +32,37 @@ class ScalarType:
     """A type of numbers.
 
     Attributes:
-        kind: bool, int or float.
-        bits: its size; 1 for a bool, else 32 or 64.
+        kind: bool, int, float or complex.
+        bits: its size, of a complex number that of a part; 1 for a bool, else 32 or 64.
         origin: Python's or NumPy's, where it is 64 bits wide.
     """
 
-    kind: Literal["bool", "int", "float"]
+    kind: Literal["bool", "int", "float", "complex"]
     bits: int
     origin: Origin = Origin.NUMPY
 
     @property
-    def ir(self) -> IndexType | IntegerType | Float32Type | Float64Type:
+    def ir(self) -> IndexType | IntegerType | Float32Type | Float64Type | ComplexType:
         """The type of its values in the IR: 64-bit integers are computed in `index`."""
         return INDEX if (self.kind, self.bits) == ("int", 64) else self.memory_ir
 
     @property
     def integer_ir(self) -> IntegerType:
         """The type in memory of a bool or an int."""
-        assert self.kind != "float"
+        assert self.kind in ("bool", "int")
         return i1 if self.kind == "bool" else i64 if self.bits == 64 else i32
 
     @property
     def float_ir(self) -> Float32Type | Float64Type:
-        """The type of a float."""
-        assert self.kind == "float"
+        """The type of a float, or of a part of a complex number."""
+        assert self.kind in ("float", "complex")
         return f64 if self.bits == 64 else f32
 
     @property
-    def memory_ir(self) -> IntegerType | Float32Type | Float64Type:
+    def memory_ir(self) -> IntegerType | Float32Type | Float64Type | ComplexType:
         """Its type in the IR as an element of an array or a parameter."""
+        if self.kind == "complex":
+            return ComplexType(self.float_ir)
         return self.float_ir if self.kind == "float" else self.integer_ir
 
     def is_same(self, other: ScalarType) -> bool:
@@ -81,7 +83,9 @@ class ScalarType:
             yield self
 
     def __str__(self) -> str:
-        return self.kind if self.bits in (1, 64) else f"numpy.{self.kind}{self.bits}"
+        if self.bits in (1, 64):
+            return self.kind
+        return f"numpy.{self.kind}{2 * self.bits if self.kind == 'complex' else self.bits}"
 
     @property
     def phrase(self) -> str:
@@ -96,10 +100,15 @@ INT32 = ScalarType("int", 32)
 INT64 = ScalarType("int", 64)
 FLOAT32 = ScalarType("float", 32)
 FLOAT64 = ScalarType("float", 64)
+COMPLEX = ScalarType("complex", 64, Origin.PYTHON)
+COMPLEX64 = ScalarType("complex", 32)
+COMPLEX128 = ScalarType("complex", 64)
 
 OF_DTYPE: dict[np.dtype[Any], ScalarType] = {
     np.dtype(np.float64): FLOAT64,
     np.dtype(np.float32): FLOAT32,
+    np.dtype(np.complex128): COMPLEX128,
+    np.dtype(np.complex64): COMPLEX64,
     np.dtype(np.int64): INT64,
     np.dtype(np.int32): INT32,
     np.dtype(np.bool_): BOOL,
@@ -112,6 +121,9 @@ OF_CLASS: dict[Any, ScalarType] = {
     bool: BOOL,
     np.float64: FLOAT64,
     np.float32: FLOAT32,
+    complex: COMPLEX,
+    np.complex128: COMPLEX128,
+    np.complex64: COMPLEX64,
     np.int64: INT64,
     np.int32: INT32,
     np.bool_: BOOL,
@@ -145,6 +157,8 @@ def promoted(left: ScalarType, right: ScalarType) -> ScalarType | None:
 
 def _promoted(left: ScalarType, right: ScalarType) -> ScalarType:
     python = [side for side in (left, right) if side.origin is Origin.PYTHON]
+    if "complex" in (left.kind, right.kind):
+        return _promoted_complex(left, right, python)
     if len(python) == 2:
         return FLOAT if "float" in (left.kind, right.kind) else INT
     if python:
@@ -155,6 +169,18 @@ def _promoted(left: ScalarType, right: ScalarType) -> ScalarType:
     return FLOAT64
 
 
+def _promoted_complex(left: ScalarType, right: ScalarType, python: list[ScalarType]) -> ScalarType:
+    """The type of a sum of which one side or both are complex."""
+    if len(python) == 2:
+        return COMPLEX
+    if python:
+        numpy = right if left is python[0] else left
+        return COMPLEX64 if (numpy.kind, numpy.bits) in (("complex", 32), ("float", 32)) else COMPLEX128
+    # An int of either size needs a double for each part.
+    wide = any(side.bits == 64 or side.kind == "int" for side in (left, right))
+    return COMPLEX128 if wide else COMPLEX64
+
+
 def as_float(scalar: ScalarType) -> ScalarType:
-    """The type of `scalar` as `/` and NumPy's functions make a float of it."""
-    return scalar if scalar.kind == "float" else replace(FLOAT, origin=scalar.origin)
+    """The type of `scalar` as `/` and NumPy's functions make a float of it; complex numbers stay."""
+    return scalar if scalar.kind in ("float", "complex") else replace(FLOAT, origin=scalar.origin)

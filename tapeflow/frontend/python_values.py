@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from tapeflow.frontend.python_bounds import Linear
 from tapeflow.frontend.python_types import BOOL, INT, ScalarType
 
-Number: TypeAlias = bool | int | float
+Number: TypeAlias = bool | int | float | complex
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class Scalar:
     def number(self) -> Number | None:
         """The number, None where it is only known at run time."""
         return None if isinstance(self.now, SSAValue) else self.now
+
+    @property
+    def known_int(self) -> int | None:
+        """Of an int the number, None where it is only known at run time."""
+        return self.now if isinstance(self.now, int) else None
 
     @property
     def linear(self) -> Linear:

@@ -11,32 +11,50 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp, UnregisteredOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    Float32Type,
+    Float64Type,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    UnregisteredOp,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED, CallGraph
 from tapeflow.analysis.kept_calls import keep_call, kept_calls
+from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.analysis.roots import written_arguments
+from tapeflow.analysis.source_names import source_name
 from tapeflow.analysis.user_rules import Rule, mark_call, rule_of_call, rules_of
 from tapeflow.dialects.ad import AccumulateOp
-from tapeflow.errors import TapeflowError
+from tapeflow.errors import TapeflowError, source_position
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
 from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.lower_affine import lower_affine
+from tapeflow.transforms.lower_arithmetic import lower_arithmetic
+from tapeflow.transforms.lower_complex import lower_complex
 from tapeflow.transforms.lower_copies import lower_copies
 from tapeflow.transforms.lower_execute_region import lower_execute_region
 from tapeflow.transforms.lower_index_switch import lower_index_switch
 from tapeflow.transforms.lower_linalg import lower_linalg
 from tapeflow.transforms.lower_parallel import lower_parallel
+from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
@@ -70,6 +88,12 @@ _REMEDIES: Mapping[str, str] = {
     "scf.execute_region": "write its blocks with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
     "linalg": "lower it first, with mlir-opt --linalg-generalize-named-ops or --convert-linalg-to-loops",
     "tensor": "bufferize it first, with mlir-opt --one-shot-bufferize",
+    "vector": "write loops over single elements, as before vectorization",
+    "memref.view": "allocate an array of its own for each element type",
+    "memref.extract_strided_metadata": "ask for sizes with memref.dim, and make views with memref.subview",
+    "memref.extract_aligned_pointer_as_index": "hand the array on, not its address",
+    "memref.dma_start": "copy with memref.copy",
+    "memref.dma_wait": "copy with memref.copy",
     "cf": "write it with structured loops and branches (scf), or mlir-opt --lift-cf-to-scf",
 }
 """What to do about an operation that is refused, by its name or its dialect."""
@@ -89,6 +113,38 @@ def targets(module: ModuleOp) -> Iterator[func.FuncOp]:
                 yield function
 
 
+def refused_type(type_: Attribute) -> tuple[str, str] | None:
+    """What a type is that has no derivative and no C, and what to do about it; None if it is no such type."""
+    inner: Attribute = cast(MemRefType[Attribute], type_).element_type if isinstance(type_, MemRefType) else type_
+    match inner:
+        case Float32Type() | Float64Type():
+            return None
+        case _ if isinstance(inner, AnyFloat):
+            return f"{inner}, of which C has no numbers", "compute in f32 or f64: extend what is read with arith.extf"
+        case ComplexType():
+            return f"{inner}, whose parts are no f32 or f64", "compute with complex<f32> or complex<f64>"
+        case VectorType():
+            return f"{inner}, a vector", "write loops over single elements, as before vectorization"
+        case TensorType() | UnrankedTensorType():
+            return f"{inner}, a value that is no array in memory", _REMEDIES["tensor"]
+        case UnrankedMemRefType():
+            return f"{inner}, an array of unknown rank", "give its rank: memref<?x?xf64>"
+        case _:
+            return None
+
+
+def _check_argument_types(function: func.FuncOp) -> None:
+    for argument in function.args:
+        if (refused := refused_type(argument.type)) is not None:
+            what, hint = refused
+            name = source_name(argument) or f"argument {argument.index}"
+            raise TapeflowError(
+                f"'{name}' of '{function.sym_name.data}' is {what}",
+                location=argument.location if source_position(argument.location) else function.location,
+                hint=hint,
+            )
+
+
 def check_operations(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
     """Refuse `function` if it has an operation that cannot be differentiated, or more than one block.
 
@@ -105,11 +161,16 @@ def check_operations(function: func.FuncOp, *, also: Container[type[Operation]] 
             location=function.location,
             hint="write into an array argument instead",
         )
+    _check_argument_types(function)
     for op in function.body.walk():
         if type(op) not in _KNOWN and type(op) not in also:
             name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
             hint = _REMEDIES.get(name) or _REMEDIES.get(name.partition(".")[0])
             raise TapeflowError(f"'{name}' cannot be differentiated yet", location=op.location, hint=hint)
+        for result in op.results:
+            if (refused := refused_type(result.type)) is not None:
+                what, hint = refused
+                raise TapeflowError(f"'{op.name}' computes {what}", location=op.location, hint=hint)
     if len(function.body.blocks) != 1:
         raise TapeflowError(
             f"'{function.sym_name.data}' has jumps between blocks", location=function.location, hint=_REMEDIES["cf"]
@@ -132,6 +193,21 @@ def keep_local_arrays_in_their_blocks(function: func.FuncOp) -> None:
             Rewriter.replace_op(op, local)
 
 
+def lower_structure(function: func.FuncOp) -> None:
+    """Lower the operations on whole arrays, and the loops and branches that core IR lacks, of `function`.
+
+    Raises:
+        TapeflowError: one cannot be lowered.
+    """
+    lower_affine(function)
+    lower_linalg(function)
+    lower_copies(function)
+    lower_execute_region(function)
+    lower_index_switch(function)
+    lower_parallel(function)
+    lower_views(function)
+
+
 def prepare(
     function: func.FuncOp,
     functions: Mapping[str, func.FuncOp],
@@ -146,12 +222,8 @@ def prepare(
         TapeflowError: it has something that cannot be brought into that form.
     """
     inline_calls(function, functions, rules, kept)
-    lower_affine(function)
-    lower_linalg(function)
-    lower_copies(function)
-    lower_execute_region(function)
-    lower_index_switch(function)
-    lower_parallel(function)
+    lower_structure(function)
+    lower_arithmetic(function, functions)
     # What a rule gives may accumulate; that is differentiated in forward mode alone.
     check_operations(function, also=(AccumulateOp,))
     keep_local_arrays_in_their_blocks(function)
@@ -181,9 +253,10 @@ class AdPreparePass(ModulePass):
             raise TapeflowError(f"ad-prepare: inline-limit is a number of operations, or -1; not {self.inline_limit}")
         functions = functions_of(op)
         rules = rules_of(op)
+        wanted = [*targets(op), *(functions[name] for of, rule in rules.items() for name in (of, *rule.functions))]
+        lower_complex(op, wanted, lower_structure)
         kept = CallGraph(functions, rules).kept(self.inline_limit)
-        pending = deque(targets(op))
-        pending.extend(functions[name] for of, rule in rules.items() for name in (of, *rule.functions))
+        pending = deque(wanted)
         prepared: dict[func.FuncOp, None] = {}
         while pending:
             function = pending.popleft()
@@ -191,6 +264,7 @@ class AdPreparePass(ModulePass):
                 prepare(function, functions, rules, kept)
                 prepared[function] = None
                 pending.extend(functions[call.callee.string_value()] for call in kept_calls(function))
+        declare_library_functions(op)
         # What they write to is plain only now.
         for function in prepared:
             for call in kept_calls(function):

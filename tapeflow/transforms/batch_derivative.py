@@ -97,6 +97,8 @@ class _Batch:
             if "tapeflow.extents" in attributes:
                 extents = cast(ArrayAttr[StringAttr], attributes["tapeflow.extents"])
                 attributes["tapeflow.extents"] = ArrayAttr([*extents, StringAttr(str(self._count))])
+            # With room for all members, the derivatives of a struct's numbers no longer lie as in a struct.
+            attributes.pop("tapeflow.record", None)
             if is_array(seed):
                 self._arrays[seed] = array
             else:

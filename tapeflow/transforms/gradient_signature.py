@@ -57,6 +57,10 @@ def text_of(attribute: Attribute) -> str:
     return attribute.data
 
 
+SHARED = ("tapeflow.extents", "tapeflow.record")
+"""The attributes of an array that its shadow, or its tangent, has too."""
+
+
 class GradientSignature:
     """Extends `function`, a copy of the primal, by seeds and shadows.
 
@@ -87,7 +91,7 @@ class GradientSignature:
         for array in arrays:
             name = self._names.of(f"{parameter_name(array)}_b")
             self.shadows[array] = append_argument(function, array, name)
-            kept = {key: value for key, value in self._arguments[array.index].items() if key == "tapeflow.extents"}
+            kept = {key: value for key, value in self._arguments[array.index].items() if key in SHARED}
             self._arguments.append({NAME: StringAttr(name), **kept})
 
     @property

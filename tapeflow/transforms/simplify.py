@@ -42,8 +42,10 @@ class Constants:
         for op in block.ops:
             if not isinstance(op, arith.ConstantOp):
                 break
-            self._known.setdefault(op.value, op.result)
-            self._last = op
+            # One that is there twice will go, so nothing may be put behind it.
+            if op.value not in self._known:
+                self._known[op.value] = op.result
+                self._last = op
 
     def of(self, value: IntegerAttr | FloatAttr, origin: Operation | None = None) -> SSAValue:
         """The SSA value of a number; made, for `origin`, if the function does not have it yet."""

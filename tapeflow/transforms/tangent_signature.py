@@ -18,6 +18,7 @@ from tapeflow.analysis.region_names import UniqueNames
 from tapeflow.analysis.trip_counts import parameter_name
 from tapeflow.transforms.gradient_signature import (
     NAME,
+    SHARED,
     append_argument,
     argument_attributes,
     name_results,
@@ -49,7 +50,7 @@ class TangentSignature:
             name = self._names.of(f"{parameter_name(argument)}_d")
             tangents[argument] = append_argument(function, argument, name)
             primal = self._arguments[argument.index]
-            kept = {key: primal[key] for key in ("tapeflow.extents",) if key in primal}
+            kept = {key: primal[key] for key in SHARED if key in primal}
             self._arguments.append({NAME: StringAttr(name), **kept})
         self.tangents: Mapping[SSAValue, BlockArgument] = tangents
 

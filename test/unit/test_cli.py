@@ -163,6 +163,16 @@ class TestCheck:
         # Forward mode has the same one, so that the dot product is right.
         assert "FAIL (gradient above 1e-06, forward mode above 1e-06)" in done.stdout
 
+    def test_what_is_no_number_is_wrong(self, tapeflow):
+        # The logarithm of an empty sum: differences of infinities.
+        done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=-3", code=1)
+        assert "FAIL" in done.stdout
+
+    def test_too_large_arrays_are_not_drawn(self, tapeflow):
+        done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=2000000000", code=1)
+        assert ":4:35: error: float64 x[n]: arrays of 16,000,000,000 bytes would be drawn at random" in done.stderr
+        assert "help: give smaller extents, or an array x in an .npz file" in done.stderr
+
     def test_arguments_from_a_file(self, tapeflow, tmp_path):
         np.savez(tmp_path / "inputs.npz", n=2, m=3, A=np.ones((2, 3)), w=np.ones(3))
         tapeflow("check", WORKED, "--wrt", "A,w", "--args", "inputs.npz")

@@ -37,6 +37,7 @@ FLOAT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sub": operator.sub,
     "mul": operator.mul,
     "neg": operator.neg,
+    "abs": abs,
     "eq": operator.eq,
     "gt": operator.gt,
     "ge": operator.ge,

@@ -380,6 +380,36 @@ def test_regions_are_shared_by_all_calls_of_a_function(passes: tuple[type[Module
     assert "tape.record" in str(formed[0]) and "tape.push" not in str(formed[0])
 
 
+OF_COMPLEX_NUMBERS = """
+func.func @f(%n: index, %z: complex<f64>, %x: memref<?xcomplex<f64>>) -> complex<f64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ends = arith.cmpi eq, %n, %c0 : index
+  %r = scf.if %ends -> (complex<f64>) {
+    scf.yield %z : complex<f64>
+  } else {
+    %m = arith.subi %n, %c1 : index
+    %v = memref.load %x[%m] : memref<?xcomplex<f64>>
+    %w = complex.mul %z, %v : complex<f64>
+    %sine = complex.sin %w : complex<f64>
+    memref.store %sine, %x[%m] : memref<?xcomplex<f64>>
+    %p = func.call @f(%m, %sine, %x) : (index, complex<f64>, memref<?xcomplex<f64>>) -> complex<f64>
+    %q = complex.mul %p, %v : complex<f64>
+    scf.yield %q : complex<f64>
+  }
+  return %r : complex<f64>
+}
+ad.vjp @f_grad of @f (const, active, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_complex_numbers_are_pairs_in_recursive_functions_too(n: int):
+    pairs = apply(parse(OF_COMPLEX_NUMBERS), AdPreparePass)
+    assert "@f(%m, %sine_re, %sine_im, %x)" in str(pairs) and "(const, active, active, active)" in str(pairs)
+    check(str(pairs), [n, 0.5, 0.25, array(3, 2)])
+
+
 LARGE = """
 func.func private @g(%x: f64, %y: f64) -> (f64, f64) {
   %s = math.sin %x : f64

@@ -6,7 +6,7 @@ from typing import Annotated  # noqa: F401
 import numpy as np
 from numpy.typing import NDArray  # noqa: F401
 
-from tapeflow.frontend.python import f32, f64, i32, i64, kernel  # noqa: F401
+from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel  # noqa: F401
 
 TABLE = np.zeros(3)
 NAME = "x"

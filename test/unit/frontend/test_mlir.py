@@ -49,7 +49,7 @@ def test_what_does_not_verify_is_named_and_located() -> None:
         "Unexpected attribute f64"
     )
     unlocated = text.replace(' loc("g.c":3:4)', "")
-    assert refusal_of(unlocated).startswith("k.mlir: error: 'arith.addi' does not verify")
+    assert refusal_of(unlocated).startswith("k.mlir:2:3: error: 'arith.addi' does not verify")
 
 
 def test_missing_file() -> None:

@@ -152,6 +152,10 @@ CONTROL = [
     case("choice_int_bool", "int f(int a, double b) { return a ? b > 1 : 7; }", (0, 1.5), (3, 1.5), (3, 0.5)),
     case("choice_guards", "double f(int n, const double x[n], int i) { return i >= 0 && i < n ? x[i] : -1; }",
          (3, reals(3), 2), (3, reals(3), 3), (3, reals(3), -1)),
+    case("choice_with_effects", "void f(int n, int m, double (*restrict A)[m], double *restrict lo, double *restrict "
+         "hi) { *lo = *hi = A[0][0]; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { double v = A[i][j]; v < "
+         "*lo ? (*lo = v) : (v > *hi ? (*hi = v * v) : 0.0); A[i][j] = j > 0 ? A[i][j - 1] : (*lo += 1, 2.0); } }",
+         (2, 2, np.array([[1.0, 0.5], [2.5, 2.0]]), np.zeros(1), np.zeros(1))),
     case("choice_constant", "double f(double a) { return 1 ? a : 1 / a; }", (0.0,)),
     case("and_guards", "int f(int n, const int x[n], int i) { int r = 0; if (i < n && x[i] > 0) r = 1; return r; }",
          (2, ints(1, -1), 0), (2, ints(1, -1), 1), (2, ints(1, -1), 2)),
