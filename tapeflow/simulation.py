@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 from pydantic import ValidationError
+from xdsl.dialects import func
 
+from tapeflow.analysis.library_functions import library_function
 from tapeflow.api import Call, Gradient, Result
 from tapeflow.arguments import Array, BoundArray
 from tapeflow.backend.native import build_model
@@ -76,6 +78,7 @@ def simulate(
         MemoryError: there is no memory for the tape.
     """
     chosen = machine(hardware)
+    _check_calls(gradient)
     _check_scratchpad(gradient, chosen)
     printed = gradient.compiled.printed
     schedule = schedule_printed(printed, chosen)
@@ -100,6 +103,17 @@ def _block_names(printed: PrintedC) -> dict[str, str]:
         head = lines[block.line - 2].partition("{")[0].strip() if block.kind == "loop" else ""
         names[str(block.line)] = f"{head or block.kind} at line {block.line - bool(head)}"
     return names
+
+
+def _check_calls(gradient: Gradient) -> None:
+    """The modelled machine has no calls: no time for them, and no addresses for the arrays that they are given."""
+    for op in gradient.compiled.final.walk():
+        if isinstance(op, func.CallOp) and library_function(op) is None:
+            raise TapeflowError(
+                f"{gradient.name} calls '{op.callee.string_value()}', and the modelled machine runs no calls",
+                location=op.location,
+                hint="compile with inline_limit=-1; write a recursion as a loop",
+            )
 
 
 def _check_scratchpad(gradient: Gradient, hardware: Hardware) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from xdsl.dialects import func
 
+INLINE_LIMIT = 5000
+"""The most operations of a function that is inlined where it is called, by default."""
+
 UNLIMITED = -1
 """As a limit: of any size."""
 

@@ -76,6 +76,8 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             return "memory that later calls use again; from tf_new(), one a thread"
         case "extent":
             return "an extent of the array before it"
+        case "handle":
+            return "a tape"
         case "result":
             kind = _derivative(printer, parameter.name)
             return "set to a result" if kind is None else f"set to {kind}"

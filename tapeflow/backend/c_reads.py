@@ -139,6 +139,11 @@ class Reads:
                 for value in (op.source, op.destination):
                     extents = self.arrays.of(value).extents
                     yield from (Read(extent, True) for extent in extents if isinstance(extent, SSAValue))
+            case func.CallOp():
+                yield from self._of_operands(op)
+                for array in (operand for operand in op.arguments if isinstance(operand.type, MemRefType)):
+                    extents = self.arrays.of(array).extents
+                    yield from (Read(extent) for extent in extents if isinstance(extent, SSAValue))
             case _:
                 yield from self._of_operands(op)
 

@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from tapeflow.analysis.activity import Activity, Request
+from tapeflow.analysis.activity import Request
 from tapeflow.analysis.kept_calls import is_kept
 from tapeflow.analysis.library_functions import declare_library_functions, library_function
 from tapeflow.analysis.loops import is_normal
@@ -37,16 +37,14 @@ from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.batch_derivative import batch_derivative
-from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
-from tapeflow.transforms.forward_sweep import ForwardSweep
+from tapeflow.transforms.forward_mode import NestedTangents, differentiate_forward
 from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.nested_calls import NestedCalls
 from tapeflow.transforms.nested_tapes import put_split
 from tapeflow.transforms.reverse_mode import differentiate_in_reverse
 from tapeflow.transforms.reverse_sweep import SplitNames
-from tapeflow.transforms.simplify import Constants, simplify
-from tapeflow.transforms.tangent_signature import TangentSignature
+from tapeflow.transforms.simplify import simplify
 
 
 def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = (), takes_rules: bool = False) -> None:
@@ -101,8 +99,13 @@ def vjp(
     return function
 
 
-def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
+def jvp(request: ad.DerivativeRequest, primal: func.FuncOp, nested: NestedTangents) -> func.FuncOp:
     """The forward-mode derivative that `request` asks for; `primal`, which may be a gradient, is left as it is.
+
+    Args:
+        request: names it, and says what is active.
+        primal: the function to differentiate.
+        nested: names the tangent functions of the callees of calls that stay.
 
     Raises:
         TapeflowError: the primal is not prepared, or something active in it has no derivative.
@@ -111,17 +114,7 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     function = primal.clone()
     function.sym_name = request.sym_name
     function.attributes["tapeflow.tangent_of"] = StringAttr(primal.sym_name.data)
-    simplify(function)
-    remove_dead_code(function)
-    marks = Request.of(request)
-    activity = Activity(function, marks)
-    signature = TangentSignature(function, marks)
-    sweep = ForwardSweep(activity, Constants(function), signature.tangents)
-    sweep.block(function.body.block)
-    signature.finish([sweep.tangent(value) for value in signature.active_results])
-    simplify(function)
-    unify_common_subexpressions(function)
-    remove_dead_code(function)
+    signature = differentiate_forward(function, Request.of(request), nested)
     if request.members is not None:
         batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
     return function
@@ -138,8 +131,10 @@ class _Granting:
         self._requests = requests_of(module)
         self._functions = dict(functions_of(module))
         self._rules = rules_of(module)
-        made = (request.sym_name.data for request in self._requests)
-        self.calls = NestedCalls(self._functions, (*self._functions, *made))
+        names = [*self._functions, *(request.sym_name.data for request in self._requests)]
+        callees = dict(self._functions)
+        self.calls = NestedCalls(callees, names)
+        self.tangents = NestedTangents(callees, names)
         self._pending = {request.sym_name.data: request for request in self._requests}
         self._granted: dict[ad.DerivativeRequest, func.FuncOp] = {}
 
@@ -162,7 +157,10 @@ class _Granting:
             primal = _without_rule(each, self._functions, self._rules)
             _check_marks(each, primal)
             is_reverse = isinstance(each, ad.VjpOp)
-            function = vjp(each, primal, self._functions, self.calls) if is_reverse else jvp(each, primal)
+            if is_reverse:
+                function = vjp(each, primal, self._functions, self.calls)
+            else:
+                function = jvp(each, primal, self.tangents)
             del self._pending[each.sym_name.data]
             self._granted[each] = self._functions[each.sym_name.data] = function
 
@@ -212,10 +210,11 @@ class AdDifferentiatePass(ModulePass):
         granting = _Granting(op)
         granted = granting.all()
         joints = granting.calls.build([function for _, function in granted])
+        tangents = granting.tangents.build()
         for request, function in granted:
             Rewriter.replace_op(request, function, [])
-        for joint in joints:
-            op.body.block.add_op(joint.function)
+        for function in (*(joint.function for joint in joints), *tangents):
+            op.body.block.add_op(function)
         put_split(op, joints)
         if granted:
             _end_rules(op)

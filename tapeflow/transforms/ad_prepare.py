@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tapeflow.analysis.call_graph import UNLIMITED, CallGraph
+from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED, CallGraph
 from tapeflow.analysis.kept_calls import keep_call, kept_calls
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.analysis.roots import written_arguments
@@ -161,10 +161,6 @@ def prepare(
     lift_array_sizes(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
-
-
-INLINE_LIMIT = 5000
-"""The most operations of a function that is inlined where it is called, by default."""
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,8 @@ def _finished(
     marks = [argument_marks[position] for position in arguments]
     for op in [op for op in function.body.block.ops if isinstance(op, tape.CreateOp)]:
         handle_name = source_name(op.tape) or "tape"
+        if joint.forward not in handle_name:
+            handle_name = f"{handle_name}_{joint.forward}"
         handle = append_argument(function, op.tape, handle_name)
         op.tape.replace_all_uses_with(handle)
         op.detach()

@@ -122,7 +122,7 @@ class _Tapes:
         self._forms = forms
         self._forward = {form.reverse.sym_name.data: name for name, form in forms.items()}
         self._own = {name: list(_handles(form.forward)) for name, form in forms.items()}
-        self._marks = {
+        self._names = {
             name: [source_name(handle) or "tape" for handle in handles] for name, handles in self._own.items()
         }
         self._needed = {name: list(self._reached(form.forward, first=name)) for name, form in forms.items()}
@@ -168,7 +168,7 @@ class _Tapes:
         handle = self._own[name][position]
         assert isinstance(handle.type, tape.TapeType | tape.RegionType)
         with build.at(handle):
-            return build.value(tape.CreateOp(handle.type), f"{self._marks[name][position]}_{name}")
+            return build.value(tape.CreateOp(handle.type), self._names[name][position])
 
     def _taken(self, function: func.FuncOp, name: str) -> Mapping[str, Sequence[SSAValue]]:
         """The tapes that `function`, a half of `name`, takes: its own, and from now on those of others."""
@@ -176,12 +176,12 @@ class _Tapes:
         tapes: dict[str, Sequence[SSAValue]] = {name: list(_handles(function))}
         for other in self._needed[name]:
             if other != name:
-                wanted = [f"{mark}_{other}" for mark in self._marks[other]]
+                names = self._names[other]
                 tapes[other] = [
                     append_argument(function, handle, text)
-                    for handle, text in zip(self._own[other], wanted, strict=True)
+                    for handle, text in zip(self._own[other], names, strict=True)
                 ]
-                marks.extend(tape_marks(text, other) for text in wanted)
+                marks.extend(tape_marks(text, other) for text in names)
         set_signature(function, marks, result_attributes(function))
         return tapes
 

@@ -1,10 +1,11 @@
 """Calls that stay calls: gradients of recursive functions, interpreted, against central differences."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
-from differentiation import apply, check
+from differentiation import apply, call_gradient, check, copied, marks_of
 from parsing import parse
 from xdsl.passes import ModulePass
 
@@ -402,3 +403,35 @@ def test_the_inline_limit_changes_no_bit(limit: int):
     inlined = apply(parse(LARGE), AdPreparePass, AdDifferentiatePass)
     assert ("@g_fwd" in str(module)) == (0 <= limit < 4)
     assert observe(module, "f_grad", [0.3, 0.8, 1.0]).results == observe(inlined, "f_grad", [0.3, 0.8, 1.0]).results
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (POWER + OF_A_SINE, (0.8, 4)),
+        (ITSELF, (0.9, 3)),
+        (MUTUAL, (0.3, 4)),
+        (TREE, (5, array(5), array(4))),
+        (QUADRATURE, (0.1, 0.17, array(3), 3)),
+        (LOCALS, (3, 3, array(3), 1.1)),
+        (POWER + IN_LOOP_AND_BRANCH, (5, np.array([0.7, 1.2, 1.1, 0.4, 1.3]), array(5))),
+    ],
+    ids=["power", "itself", "mutual", "tree", "quadrature", "locals", "loop"],
+)
+def test_forward_mode_agrees_with_reverse_mode(text: str, arguments: tuple[Any, ...]):
+    request = text[text.index("ad.vjp") :]
+    module = apply(parse(text + request.replace("ad.vjp @f_grad", "ad.jvp @f_jvp")), AdPreparePass, AdDifferentiatePass)
+    marks = marks_of(parse(text))
+    rng = np.random.default_rng(3)
+    active = [it for it, mark in zip(arguments, marks.arguments, strict=True) if mark]
+    ways = [rng.normal(size=np.shape(it)) for it in active]
+    floats = [way.item() for way in ways if not way.shape]
+    tangents = [way.copy() for way in ways if way.shape]
+    forward = observe(module, "f_jvp", [*copied(arguments), *floats, *tangents]).results
+    count = sum(marks.results)
+    cotangents = [rng.normal(size=np.shape(it)) for it in (*([0.0] * count), *tangents)]
+    gradient = call_gradient(module, marks, copied(arguments), cotangents)
+    ahead = [*forward[len(marks.results) :], *tangents]
+    there = sum(float(np.sum(c * np.asarray(t))) for c, t in zip(cotangents, ahead, strict=True))
+    back = sum(float(np.sum(b * way)) for b, way in zip(gradient.adjoints, ways, strict=True))
+    assert back == pytest.approx(there, rel=1e-12, abs=1e-14)

@@ -31,20 +31,20 @@ func.func @f(%x: f64, %n: index) -> f64 {
 // CHECK-NEXT:    %x_b = func.call @power_rev(%x, %n, %r_b, %tape_p_power_fwd)
 // CHECK-NEXT:    func.return %r, %x_b : f64, f64
 
-// CHECK-LABEL: func.func private @power_fwd(%x: f64, %n: index, %tape_p: !tape.tape<f64>
+// CHECK-LABEL: func.func private @power_fwd(%x: f64, %n: index, %tape_p_power_fwd: !tape.tape<f64>
 // CHECK:         } else {
 // CHECK-NEXT:      %m = arith.subi %n, %one : index
-// CHECK-NEXT:      %p = func.call @power_fwd(%x, %m, %tape_p)
+// CHECK-NEXT:      %p = func.call @power_fwd(%x, %m, %tape_p_power_fwd)
 // CHECK-NEXT:      %q = arith.mulf %p, %x : f64
-// CHECK-NEXT:      tape.push %p onto %tape_p : !tape.tape<f64>
+// CHECK-NEXT:      tape.push %p onto %tape_p_power_fwd : !tape.tape<f64>
 // CHECK-NEXT:      scf.yield %q : f64
 
-// CHECK-LABEL: func.func private @power_rev(%x: f64, %n: index, %r_b: f64 {{.*}}, %tape_p: !tape.tape<f64>
+// CHECK-LABEL: func.func private @power_rev(%x: f64, %n: index, %r_b: f64 {{.*}}, %tape_p_power_fwd: !tape.tape<f64>
 // CHECK:         } else {
-// CHECK-NEXT:      %p = tape.pop %tape_p : !tape.tape<f64>
+// CHECK-NEXT:      %p = tape.pop %tape_p_power_fwd : !tape.tape<f64>
 // CHECK-NEXT:      %p_b = arith.mulf %r_b, %x : f64
 // CHECK-NEXT:      %x_b_1 = arith.mulf %r_b, %p : f64
-// CHECK-NEXT:      %x_b_2 = func.call @power_rev(%x, %m, %p_b, %tape_p)
+// CHECK-NEXT:      %x_b_2 = func.call @power_rev(%x, %m, %p_b, %tape_p_power_fwd)
 // CHECK-NEXT:      %x_b_3 = arith.addf %x_b_1, %x_b_2 : f64
 // CHECK-NEXT:      scf.yield %x_b_3 : f64
 
