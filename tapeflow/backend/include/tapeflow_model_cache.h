@@ -46,7 +46,7 @@ static inline uint64_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t 
 static inline void tf_m_hold_mshr(struct tf_model *m, uint64_t t, uint64_t until)
 {
     uint32_t free = 0, place = TF_MSHRS - 1;
-    if (TF_MSHRS > 1 && m->mshr[TF_MSHRS > 1] <= t)
+    if (TF_MSHRS > 1 && m->mshr[TF_MSHRS > 1] <= t) /* the second one, where there is one */
         for (free = TF_MSHRS - 1; m->mshr[free] > t;) free--;
     while (place > free && m->mshr[place] > until) place--;
     memmove(m->mshr + free, m->mshr + free + 1, (place - free) * sizeof *m->mshr);
