@@ -35,7 +35,7 @@ RECOMPUTE = ("balanced", "cheap")
 def measure(kernel: Kernel, size: str, repeats: int) -> dict[str, Any]:
     """The least times of interleaved samples, and the bytes of the tapes."""
     primal = compile_primal(kernel, find_compiler().command, FLAGS)
-    tasks = {"primal": _Restored(primal, list(kernel.arguments(size).values()))}
+    tasks = {"primal": Restored(primal, list(kernel.arguments(size).values()))}
     gradients: dict[str, tapeflow.Gradient] = {}
     for recompute in RECOMPUTE:
         options = tapeflow.Options(recompute=recompute)
@@ -61,13 +61,13 @@ def measure(kernel: Kernel, size: str, repeats: int) -> dict[str, Any]:
     }
 
 
-def _restored_gradient(grad: tapeflow.Gradient, arguments: Sequence[Any]) -> _Restored:
+def _restored_gradient(grad: tapeflow.Gradient, arguments: Sequence[Any]) -> Restored:
     """The gradient without the checks of the Python surface: what C code would pay."""
     inputs = grad.prepare(arguments, None).inputs
-    return _Restored(lambda *inputs: grad.native.call(inputs), inputs)
+    return Restored(lambda *inputs: grad.native.call(inputs), inputs)
 
 
-class _Restored:
+class Restored:
     """Calls of a function that may overwrite its arguments; they are restored outside of the time that is taken."""
 
     def __init__(self, function: Callable[..., object], arguments: Sequence[Any]):

@@ -129,16 +129,15 @@ class Explanation:
         for loop, place, region in everything:
             where = loop if place is None else f"{loop} ({_short(place, None)})"
             for position, field in enumerate(region.fields):
-                count = "as needed" if region.records is None else region.records
-                records = count if region.exact or region.records is None else f"at most {count}"
                 first = position == 0
+                count = "one an iteration" if region.records is None else region.count
                 rows.append(
                     (
                         where if first else "",
                         field.name,
                         field.source or "-",
                         str(field.bytes),
-                        records if first else "",
+                        count if first else "",
                         field.why,
                     )
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import func, memref
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.nested_sweeps import changing_arguments
 from tapeflow.analysis.roots import roots, written_arrays
 
 
@@ -24,6 +25,9 @@ class Unchanging:
                     self._positions[inner] = position
                 for array in written_arrays(inner):
                     self._last_writes |= dict.fromkeys(roots(array), (position, inner))
+        for argument in changing_arguments(function):
+            # Somebody else writes, between the two sweeps: as if it were behind everything.
+            self._last_writes[argument] = (len(function.body.block.ops), function)
 
     def load(self, op: memref.LoadOp) -> bool:
         """Whether nobody writes to the array of `op` any more once it runs."""

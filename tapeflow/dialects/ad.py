@@ -16,6 +16,9 @@ func.func @f_grad(%n: i32, %x: memref<?xf64>, %s_b: f64, %x_b: memref<?xf64>) ->
   ...
   ad.accumulate %v_b into %x_b[%i] : memref<?xf64>
 ```
+
+A request that ends with `batch 8` asks for eight derivatives in one run of the primal: of eight cotangents, or along
+eight tangents in forward mode.
 """
 
 from __future__ import annotations
@@ -31,10 +34,12 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
+    i64,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Dialect, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
@@ -46,6 +51,7 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     traits_def,
     var_operand_def,
@@ -130,28 +136,57 @@ def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute]) -
             raise VerifyException(f"{what} {position} is marked active, but {type_} has no derivative; mark it const")
 
 
+MOST_MEMBERS = 64
+"""The largest batch: each of its members has code of its own, and what compilers take grows faster than that."""
+
+
 class DerivativeRequest(IRDLOperation, ABC):
-    """A request: differentiate `primal`, call the result `sym_name`."""
+    """A request: differentiate `primal`, call the result `sym_name`.
+
+    With a `batch`, for so many cotangents or tangents at once.
+    """
 
     sym_name = prop_def(SymbolNameConstraint())
     primal = prop_def(FlatSymbolRefAttrConstr)
     arguments = prop_def(ActivityArray)
     results_ = prop_def(ActivityArray, prop_name="results")
+    batch = opt_prop_def(IntegerAttr.constr(i64))
 
     traits = traits_def(SymbolOpInterface(), RequestNamesAFunction())
 
-    def __init__(self, name: str, primal: str, arguments: Sequence[Activity], results: Sequence[Activity]):
+    def __init__(
+        self,
+        name: str,
+        primal: str,
+        arguments: Sequence[Activity],
+        results: Sequence[Activity],
+        batch: int | None = None,
+    ):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "primal": SymbolRefAttr(primal),
                 "arguments": ArrayAttr(ActivityAttr(mark) for mark in arguments),
                 "results": ArrayAttr(ActivityAttr(mark) for mark in results),
+                "batch": None if batch is None else IntegerAttr(batch, i64),
             }
         )
 
+    @property
+    def members(self) -> int | None:
+        """How many derivatives are asked for at once; None where the request has no batch."""
+        return None if self.batch is None else self.batch.value.data
+
+    def verify_(self) -> None:
+        """A batch has at least one member, and not too many."""
+        if self.members is not None and not 1 <= self.members <= MOST_MEMBERS:
+            raise VerifyException(
+                f"'{self.name}' with batch {self.members}: a batch has 1 to {MOST_MEMBERS} members, each with code of "
+                "its own"
+            )
+
     def print(self, printer: Printer) -> None:
-        """Print `@f_grad of @f (const, active) -> (active)`."""
+        """Print `@f_grad of @f (const, active) -> (active) batch 8`."""
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         printer.print_string(" of ")
@@ -160,6 +195,8 @@ class DerivativeRequest(IRDLOperation, ABC):
         _print_marks(printer, self.arguments)
         printer.print_string(" -> ")
         _print_marks(printer, self.results_)
+        if self.members is not None:
+            printer.print_string(f" batch {self.members}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
 
     @classmethod
@@ -171,8 +208,9 @@ class DerivativeRequest(IRDLOperation, ABC):
         arguments = _parse_marks(parser)
         parser.parse_punctuation("->")
         results = _parse_marks(parser)
+        batch = parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("batch") else None
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        request = cls(name.data, primal.data, arguments, results)
+        request = cls(name.data, primal.data, arguments, results, batch)
         if attributes is not None:
             request.attributes |= attributes.data
         return request
@@ -204,53 +242,75 @@ class JvpOp(DerivativeRequest):
 
 
 class RuleFitsItsFunction(SymbolUserOpInterface):
-    """The functions of a rule are in the module, and the derivative fits the signature of what it is of."""
+    """The functions of a rule are in the module, and the derivatives fit the signature of what they are of."""
 
     def verify(self, op: Operation) -> None:
-        """Check that both exist, that the function takes and returns scalars, and the derivative's signature."""
+        """Check that all exist, and the signatures of the derivatives."""
         assert isinstance(op, RuleOp)
-        of, vjp = (_function_of_rule(op, name) for name in (op.of, op.vjp))
+        if op.vjp is None and op.jvp is None:
+            raise VerifyException(f"'ad.rule' of @{op.of.string_value()} names neither a vjp nor a jvp")
+        of = _function_of_rule(op, op.of)
         inputs, outputs = of.function_type.inputs.data, of.function_type.outputs.data
-        if any(isinstance(type_, MemRefType) for type_ in (*inputs, *outputs)):
-            raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it takes an array; rules are for scalars")
-        seeds = [type_ for type_ in outputs if isinstance(type_, AnyFloat)]
-        adjoints = [type_ for type_ in inputs if isinstance(type_, AnyFloat)]
-        expected = FunctionType.from_lists([*inputs, *seeds], adjoints)
-        if vjp.function_type != expected:
-            raise VerifyException(
-                f"@{op.vjp.string_value()} has type {vjp.function_type}, but as the vjp of @{op.of.string_value()} it "
-                f"takes its arguments and a seed for each float result, and returns an adjoint for each float "
-                f"argument: {expected}"
-            )
+        if any(isinstance(type_, MemRefType) for type_ in outputs):
+            raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it returns an array")
+        results = [type_ for type_ in outputs if isinstance(type_, AnyFloat)]
+        scalars = [type_ for type_ in inputs if isinstance(type_, AnyFloat)]
+        arrays = [type_ for type_ in inputs if can_be_active(type_) and not isinstance(type_, AnyFloat)]
+        _verify_derivative(
+            op,
+            op.vjp,
+            "the vjp",
+            "a seed for each float result and a shadow for each array of floats, and returns an adjoint for each float "
+            "argument",
+            FunctionType.from_lists([*inputs, *results, *arrays], scalars),
+        )
+        _verify_derivative(
+            op,
+            op.jvp,
+            "the jvp",
+            "a tangent for each float argument and a tangent array for each array of floats, and returns the results "
+            "and a tangent for each float one",
+            FunctionType.from_lists([*inputs, *scalars, *arrays], [*outputs, *results]),
+        )
+
+
+def _verify_derivative(op: RuleOp, name: SymbolRefAttr | None, role: str, what: str, expected: FunctionType) -> None:
+    if name is not None and (found := _function_of_rule(op, name).function_type) != expected:
+        raise VerifyException(
+            f"@{name.string_value()} has type {found}, but as {role} of @{op.of.string_value()} it takes its "
+            f"arguments, {what}: {expected}"
+        )
 
 
 def _function_of_rule(op: RuleOp, name: SymbolRefAttr) -> func.FuncOp:
     function = SymbolTable.lookup_symbol(op, name)
     if not isinstance(function, func.FuncOp):
         raise VerifyException(f"'ad.rule' names @{name.string_value()}, but there is no such function in this module")
-    if function.is_declaration:
-        raise VerifyException(f"'ad.rule' names @{name.string_value()}, which is only declared, without a body")
     return function
 
 
 @irdl_op_definition
 class RuleOp(IRDLOperation):
-    """The derivative of calls of `of`, a function of scalars, is given by `vjp` instead of being made from its body.
+    """The derivatives of calls of `of` are given by `vjp` and `jvp` instead of being made from its body.
 
-    `ad.rule @g vjp @g_vjp`: @g_vjp takes the arguments of @g and one seed for each float result, and returns one
-    adjoint for each float argument.
+    `ad.rule @g vjp @g_vjp jvp @g_jvp`, either of the two. @g_vjp takes the arguments of @g, a seed for each float
+    result and a shadow for each array of floats, and returns an adjoint for each float argument. @g_jvp takes the
+    arguments, a tangent for each float and a tangent array for each array of floats, and returns the results and a
+    tangent for each float one. @g may be only declared, and so may they.
     """
 
     name = "ad.rule"
 
     of = prop_def(FlatSymbolRefAttrConstr)
-    vjp = prop_def(FlatSymbolRefAttrConstr)
+    vjp = opt_prop_def(FlatSymbolRefAttrConstr)
+    jvp = opt_prop_def(FlatSymbolRefAttrConstr)
 
     traits = traits_def(RuleFitsItsFunction())
-    assembly_format = "$of `vjp` $vjp attr-dict"
+    assembly_format = "$of (`vjp` $vjp^)? (`jvp` $jvp^)? attr-dict"
 
-    def __init__(self, of: str, vjp: str):
-        super().__init__(properties={"of": SymbolRefAttr(of), "vjp": SymbolRefAttr(vjp)})
+    def __init__(self, of: str, vjp: str | None = None, jvp: str | None = None):
+        given = {"of": of, "vjp": vjp, "jvp": jvp}
+        super().__init__(properties={key: SymbolRefAttr(name) for key, name in given.items() if name is not None})
 
 
 class UpdatesMemory(MemoryEffect):

@@ -30,6 +30,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.meet_needs import meet_needs, placeholder_for
+from tapeflow.transforms.nested_tapes import put_split, take_joint
 from tapeflow.transforms.simplify import simplify
 
 RECOMPUTE = ("balanced", "all", "cheap")
@@ -113,6 +114,8 @@ class TapePlanPass(ModulePass):
         if self.recompute not in RECOMPUTE:
             raise TapeflowError(f"tape-plan: recompute is {', '.join(RECOMPUTE)}; not '{self.recompute}'")
         prices = Prices(BYTE) if self.recompute == "balanced" else SMALLEST
+        joints = take_joint(op)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 plan(function, prices, cheap_only=self.recompute == "cheap")
+        put_split(op, joints)
