@@ -374,7 +374,7 @@ def _in_parts(inputs: Sequence[Any]) -> Iterator[Any]:
 
 def _argument_type(parameter: PrintedParameter) -> Any:
     match parameter.role:
-        case "tape" | "array" | "result":
+        case "tape" | "array" | "handle" | "result":
             return ctypes.c_void_p
         case "extent":
             return ctypes.c_ssize_t

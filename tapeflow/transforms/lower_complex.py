@@ -112,6 +112,12 @@ def _paired_marks(
 ) -> tuple[Marks, Marks]:
     """The marks of `request`, two for each complex number."""
     inputs, outputs = signature_of(request.primal.string_value(), functions, requests)
+    if request.batch is not None and any(map(_mentions_complex, (*inputs, *outputs))):
+        raise TapeflowError(
+            f"'{request.primal.string_value()}' has complex numbers: it has no derivative with a batch yet",
+            location=request.location,
+            hint="call the derivative once for each cotangent or tangent",
+        )
 
     def twice(marks: Marks, types: Sequence[Attribute]) -> Marks:
         # A request that does not fit its primal is refused later, as it stands.
