@@ -237,3 +237,10 @@ def test_refusals(tmp_path: Path, line: str, message: str):
         tapeflow.gradient(tapeflow.load(path), wrt=["z"])
     assert message in str(caught.value)
     assert caught.value.hint
+
+
+def test_a_batch_of_complex_numbers_is_refused(kernel):
+    with pytest.raises(TapeflowError, match="'f' has complex numbers: it has no derivative with a batch yet") as caught:
+        tapeflow.gradient(kernel, wrt=["z"], batch=2)
+    assert caught.value.position
+    assert caught.value.hint
