@@ -8,6 +8,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from xdsl.passes import ModulePass
 
+from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED
+
 BURST_BYTES = 64
 """The smallest transfer between scratchpad and DRAM, so the least that a buffer holds."""
 
@@ -31,6 +33,10 @@ class Options(BaseModel):
     recompute: Literal["balanced", "all", "cheap"] = "balanced"
     """What is computed again instead of taped: where that costs less, all that saves a byte of tape, or only what is
     cheap of that: no divisions, square roots or functions."""
+
+    inline_limit: int = Field(default=INLINE_LIMIT, ge=UNLIMITED)
+    """The most operations of a function that is inlined where it is called; -1 for no limit. Calls of recursive
+    functions stay calls, whatever the limit."""
 
     layout: Literal["soa", "aos"] = "soa"
     """How records lie in memory: an array a field, or records side by side."""
@@ -76,7 +82,7 @@ class Options(BaseModel):
         from tapeflow.transforms.tape_plan import TapePlanPass
 
         passes: list[ModulePass] = [
-            AdPreparePass(),
+            AdPreparePass(inline_limit=self.inline_limit),
             AdDifferentiatePass(),
             TapePlanPass(recompute=self.recompute),
             TapeFormRegionsPass(layout=self.layout),

@@ -108,7 +108,7 @@ def unpacked_names(parameters: Sequence[Parameter], given: Mapping[str, Any], ro
             result.pop(parameter.source, None)
         if parameter.is_float:
             several = parameter.name != parameter.source
-            result[parameter.name] = _seen_as(parameter, argument, f"{role}['{parameter.source}']", several)
+            result[parameter.name] = _seen_as(parameter, argument, f"{role}['{parameter.source}']", several, True)
     return result
 
 
@@ -117,8 +117,11 @@ def is_structured(argument: Any) -> bool:
     return isinstance(argument, (np.ndarray, np.void)) and cast(Array, argument).dtype.names is not None
 
 
-def _seen_as(parameter: Parameter, argument: Any, role: str, must_be: bool) -> Any:
-    """The numbers of the type of `parameter` in a structured array; `argument` itself if it is no such array."""
+def _seen_as(parameter: Parameter, argument: Any, role: str, must_be: bool, is_derivative: bool = False) -> Any:
+    """The numbers of the type of `parameter` in a structured array; `argument` itself if it is no such array.
+
+    A derivative may have one dimension more, for several at once.
+    """
     assert parameter.record is not None
 
     def refuse(reason: str, hint: str | None) -> ArgumentError:
@@ -134,7 +137,7 @@ def _seen_as(parameter: Parameter, argument: Any, role: str, must_be: bool) -> A
         hint = f"make one with numpy.zeros(shape, kernel.dtype('{parameter.source}'))"
         raise refuse(f"expected structs of {parameter.record}, got {array.dtype}", hint)
     rank = len(parameter.extents or ()) - 1
-    if array.ndim != rank:
+    if array.ndim not in (rank, rank + is_derivative):
         raise refuse(f"expected {rank} dimension{'s' * (rank != 1)} of structs, got shape {array.shape}", None)
     numbers: Array = np.empty(0)
     if array.flags.c_contiguous:

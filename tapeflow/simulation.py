@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from pydantic import ValidationError
+from xdsl.dialects import func
 
+from tapeflow.analysis.library_functions import library_function
 from tapeflow.api import Call, Gradient, Result
 from tapeflow.arguments import Array, BoundArray
 from tapeflow.backend.native import build_model
 from tapeflow.backend.printed import PrintedC
+from tapeflow.backend.reread_inputs import reread_inputs
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.dialects import spad
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Counters, Hardware, Report
+from tapeflow.hardware.config import explain
 from tapeflow.hardware.machine import machine_header
 from tapeflow.hardware.reuse import read as read_reuse
 from tapeflow.hardware.timeline import read as read_timeline
@@ -34,8 +39,15 @@ def machine(hardware: Hardware | str) -> Hardware:
 
 
 def options_for(hardware: Hardware) -> Options:
-    """How the tape is treated for `hardware`: as the pipeline in its description says."""
-    return Options.model_validate(hardware.pipeline.model_dump())
+    """How the tape is treated for `hardware`: as the pipeline in its description says.
+
+    Raises:
+        TapeflowError: the parts of the pipeline contradict one another, e.g. tiles are smaller than a burst.
+    """
+    try:
+        return Options.model_validate(hardware.pipeline.model_dump())
+    except ValidationError as error:
+        raise TapeflowError(f"{hardware.name}: pipeline: {explain(error)}") from error
 
 
 def simulate(
@@ -66,6 +78,7 @@ def simulate(
         MemoryError: there is no memory for the tape.
     """
     chosen = machine(hardware)
+    _check_calls(gradient)
     _check_scratchpad(gradient, chosen)
     printed = gradient.compiled.printed
     schedule = schedule_printed(printed, chosen)
@@ -76,7 +89,10 @@ def simulate(
     counters = Counters(model.counters, model.executions)
     recorded = read_timeline(model.library, model.tape, _block_names(printed)) if timeline else None
     curve = read_reuse(model.library, model.tape) if reuse else None
-    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name, timeline=recorded, reuse=curve)
+    again = reread_inputs(printed, len(gradient.parameters))
+    return Report.from_counters(
+        chosen, counters, schedule.mix, label=gradient.name, timeline=recorded, reuse=curve, reread=again
+    )
 
 
 def _block_names(printed: PrintedC) -> dict[str, str]:
@@ -87,6 +103,17 @@ def _block_names(printed: PrintedC) -> dict[str, str]:
         head = lines[block.line - 2].partition("{")[0].strip() if block.kind == "loop" else ""
         names[str(block.line)] = head or f"{block.kind} at line {block.line}"
     return names
+
+
+def _check_calls(gradient: Gradient) -> None:
+    """The modelled machine has no calls: no time for them, and no addresses for the arrays that they are given."""
+    for op in gradient.compiled.final.walk():
+        if isinstance(op, func.CallOp) and library_function(op) is None:
+            raise TapeflowError(
+                f"{gradient.name} calls '{op.callee.string_value()}', and the modelled machine runs no calls",
+                location=op.location,
+                hint="compile with inline_limit=-1; write a recursion as a loop",
+            )
 
 
 def _check_scratchpad(gradient: Gradient, hardware: Hardware) -> None:

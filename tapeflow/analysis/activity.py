@@ -18,6 +18,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.derivative_rules import differentiable_operands, rule_of
 from tapeflow.analysis.effects import is_pure
+from tapeflow.analysis.kept_calls import is_kept, written_operands
 from tapeflow.analysis.loops import Loop, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import location_of, source_name
@@ -99,6 +100,24 @@ def _flows_of_branch(branch: scf.IfOp) -> Iterator[_Edge]:
                 yield _Edge(_terminator(branch, region).operands[k], result, branch)
 
 
+def _flows_of_call(call: func.CallOp) -> Iterator[_Edge]:
+    """Everything that the callee is given, it may put into all that it returns or writes to."""
+    sources = [source for operand in call.arguments for source in _carriers(operand)]
+    results = [result for result in call.results if is_float(result)]
+    written = [root for array in written_operands(call) for root in _carriers(array)]
+    for target in (*results, *written):
+        for source in sources:
+            if source is not target:
+                yield _Edge(source, target, call)
+
+
+def _carriers(operand: SSAValue) -> Iterable[SSAValue]:
+    """What of `operand` can be active: a float itself, the roots of an array of floats."""
+    if is_array(operand):
+        return roots(operand) if ad.can_be_active(operand.type) else ()
+    return (operand,) if is_float(operand) else ()
+
+
 def _flows(op: Operation) -> Iterator[_Edge]:
     """How values flow through `op`: from operands and roots to results and roots."""
     match op:
@@ -119,6 +138,8 @@ def _flows(op: Operation) -> Iterator[_Edge]:
             yield _Edge(op.value, op.tape, op)
         case tape.PopOp() if is_float(op.value):
             yield _Edge(op.tape, op.value, op)
+        case func.CallOp() if is_kept(op):
+            yield from _flows_of_call(op)
         case _ if rule_of(op) is not None:
             result = op.results[0]
             if is_float(result):
@@ -203,6 +224,19 @@ class Activity:
         """Whether a memref, whose roots are all active or all not, has a shadow."""
         return all(self.array(root) for root in roots(array))
 
+    def call(self, call: func.CallOp) -> Request | None:
+        """What of a call that stays one is active: its arguments and results; None if it has nothing to differentiate.
+
+        Nothing is where no active result comes out of it and no active array is written by it.
+        """
+        arguments = tuple(
+            self.view(argument) if is_array(argument) else self.value(argument) for argument in call.arguments
+        )
+        results = tuple(self.value(result) for result in call.results)
+        if any(results) or any(self.view(array) for array in written_operands(call)):
+            return Request(arguments, results)
+        return None
+
     def why(self, value: SSAValue) -> tuple[Step, ...]:
         """Why a value or a root is active: from an active argument to it, and on to an active result or array.
 
@@ -229,6 +263,10 @@ class Activity:
                 self._check_carried_arrays(op)
             case arith.SelectOp() if is_array(op.result):
                 self._check_access(op, op.result)
+            case func.CallOp() if is_kept(op):
+                for operand in op.arguments:
+                    if is_array(operand):
+                        self._check_access(op, operand)
             case _ if vjp_of_call(op) is not None:
                 pass
             case _ if rule_of(op) is None and not isinstance(op, func.ReturnOp | scf.YieldOp | scf.ConditionOp):

@@ -7,13 +7,14 @@ a view of one of several. `roots` looks through all of these, so two memrefs wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import SymbolTable
 
+from tapeflow.analysis.kept_calls import is_kept, written_operands
 from tapeflow.dialects.ad import AccumulateOp
 
 VIEWS = (
@@ -108,7 +109,12 @@ def written_arrays(op: Operation) -> Iterator[SSAValue]:
 
     An operation that Tapeflow does not know may write to every array it is given.
     """
-    return _written_arrays(op, ())
+    match op:
+        case func.CallOp() if not is_kept(op) and any(map(is_array, op.operands)):
+            callee = _definition(op)
+            yield from _written_by_call(op, None if callee is None else _written_by(callee)[callee])
+        case _:
+            yield from _written_arrays(op, {})
 
 
 def written_roots(function: func.FuncOp) -> frozenset[SSAValue]:
@@ -119,10 +125,24 @@ def written_roots(function: func.FuncOp) -> frozenset[SSAValue]:
 
 def written_arguments(function: func.FuncOp) -> frozenset[BlockArgument]:
     """The array arguments of `function` that it, or a function that it calls, may write to."""
-    return _written_arguments(function, ())
+    return frozenset() if function.is_declaration else _written_by(function)[function]
 
 
-def _written_arrays(op: Operation, callers: tuple[func.FuncOp, ...]) -> Iterator[SSAValue]:
+def _written_by(function: func.FuncOp) -> Mapping[func.FuncOp, frozenset[BlockArgument]]:
+    """The array arguments that `function`, and each function that it calls, may write to: the least such sets."""
+    written: dict[func.FuncOp, frozenset[BlockArgument]] = {function: frozenset()}
+    before: dict[func.FuncOp, frozenset[BlockArgument]] = {}
+    while written != before:
+        before = dict(written)
+        for each in before:
+            arrays = (array for op in each.body.walk() for array in _written_arrays(op, written))
+            found = {root for array in arrays for root in roots(array)}
+            written[each] = frozenset(argument for argument in each.args if argument in found)
+    return written
+
+
+def _written_arrays(op: Operation, written: dict[func.FuncOp, frozenset[BlockArgument]]) -> Iterator[SSAValue]:
+    """What `op` writes to, as far as `written` tells what functions do; notes there those that it does not know."""
     match op:
         case memref.StoreOp() | AccumulateOp():
             yield op.memref
@@ -130,8 +150,11 @@ def _written_arrays(op: Operation, callers: tuple[func.FuncOp, ...]) -> Iterator
             yield op.destination
         case func.CallOp() if not any(map(is_array, op.operands)):
             return
+        case func.CallOp() if is_kept(op):
+            yield from written_operands(op)
         case func.CallOp():
-            yield from _written_by_call(op, callers)
+            callee = _definition(op)
+            yield from _written_by_call(op, None if callee is None else written.setdefault(callee, frozenset()))
         case scf.ForOp() | scf.WhileOp() | scf.IfOp():
             return
         case _ if not isinstance(op, _ONLY_READ):
@@ -140,22 +163,16 @@ def _written_arrays(op: Operation, callers: tuple[func.FuncOp, ...]) -> Iterator
             return
 
 
-def _written_by_call(call: func.CallOp, callers: tuple[func.FuncOp, ...]) -> Iterator[SSAValue]:
+def _definition(call: func.CallOp) -> func.FuncOp | None:
+    """The callee, if it is here and has a body."""
     callee = SymbolTable.lookup_symbol(call, call.callee)
-    if not isinstance(callee, func.FuncOp) or callee.is_declaration or callee in callers:
+    return callee if isinstance(callee, func.FuncOp) and not callee.is_declaration else None
+
+
+def _written_by_call(call: func.CallOp, written: Container[SSAValue] | None) -> Iterator[SSAValue]:
+    """The operands of `call` for which its callee writes to an argument in `written`; None for all."""
+    callee = _definition(call)
+    if callee is None or written is None:
         yield from filter(is_array, call.operands)
         return
-    written = _written_arguments(callee, callers)
     yield from (operand for operand, argument in zip(call.operands, callee.args, strict=True) if argument in written)
-
-
-def _written_arguments(function: func.FuncOp, callers: tuple[func.FuncOp, ...]) -> frozenset[BlockArgument]:
-    if function.is_declaration:
-        return frozenset()
-    written = {
-        root
-        for op in function.body.walk()
-        for array in _written_arrays(op, (*callers, function))
-        for root in roots(array)
-    }
-    return frozenset(argument for argument in function.args if argument in written)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import InitVar, dataclass, field
 from math import prod
 from typing import Literal, cast
 
@@ -11,6 +11,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.roots import written_arrays
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.backend.c_loops import integer_constant
 from tapeflow.backend.c_types import c_type
@@ -106,13 +107,17 @@ class Arrays:
     """All arrays of a function, and the memory accesses they take."""
 
     function: func.FuncOp
+    asked: InitVar[Iterable[ExtentParameter]] = ()
+    """Extents of arguments that others than the function itself ask for."""
+
     of_root: dict[SSAValue, CArray] = field(default_factory=dict[SSAValue, CArray])
     """Arguments in order, then allocations and tables in order."""
 
     extra: set[ExtentParameter] = field(default_factory=set[ExtentParameter])
     """The extra parameters."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, asked: Iterable[ExtentParameter]) -> None:
+        self.extra |= set(asked)
         arguments = {parameter_name(self.function, argument): argument for argument in self.function.args}
         for argument in self.function.args:
             if isinstance(argument.type, MemRefType):
@@ -129,6 +134,9 @@ class Arrays:
                     self.of(op.memref).written = True
                 case memref.CopyOp():
                     self.of(op.destination).written = True
+                case func.CallOp():
+                    for array in written_arrays(op):
+                        self.of(array).written = True
                 case memref.DimOp():
                     self._asked(op)
                 case _:

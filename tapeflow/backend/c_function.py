@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tapeflow.analysis.source_names import source_name
 from tapeflow.backend.c_accesses import tape_names
-from tapeflow.backend.c_arrays import memref_type, parameter_name
+from tapeflow.backend.c_arrays import ExtentParameter, memref_type, parameter_name
+from tapeflow.backend.c_calls import Callees, calls_of
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_plan import Plan, extra_parameters
@@ -24,6 +25,7 @@ from tapeflow.backend.c_types import c_type, is_float
 from tapeflow.backend.c_values import Values, field_names
 from tapeflow.backend.printed import PrintedFunction, PrintedParameter
 from tapeflow.dialects import spad, stream, tape
+from tapeflow.dialects.handle import HandleType
 
 _DECLARED_BY_MACROS = ("_base", "_stack", "_scrap")
 """Suffixes of the names that TF_TAPE, TF_TAPE_GROW and their like declare."""
@@ -48,20 +50,36 @@ class FunctionPrinter:
     """Prints one function.
 
     Args:
-        function: structured, without calls, as after `ad-prepare`.
+        function: structured, as after `ad-prepare`.
         name: in C.
         file_scope: names that have a meaning in the whole file; those of the record types are added.
         text: the file's lines so far.
+        callees: the functions that can be called.
+        asked: extents of its arrays that it or its callees ask for.
+        nested: whether it is for other functions of the file to call.
     """
 
-    def __init__(self, function: func.FuncOp, name: str, file_scope: Scope, text: Text):
+    def __init__(
+        self,
+        function: func.FuncOp,
+        name: str,
+        file_scope: Scope,
+        text: Text,
+        callees: Callees | None = None,
+        asked: Iterable[ExtentParameter] = (),
+        *,
+        nested: bool = False,
+    ):
         self.function = function
-        self.plan = Plan(function)
+        self.nested = nested
+        self.plan = Plan(function, callees, asked)
+        self._own_structs: set[CRegion] = set()
         self.name = name
         self.values = Values(self.plan, file_scope.inner())
         self.text = text
         self.signature = self._signature()
         self._name_regions(file_scope)
+        self.plan.failure = self.failure
         self.statements = Statements(self.plan, self.values, text)
 
     # Signature
@@ -72,7 +90,7 @@ class FunctionPrinter:
         for argument, name in zip(self.function.args, names, strict=True):
             parameters += self._parameters_of(argument, name)
         results = tuple(self.function.function_type.outputs.data)
-        returned = next((index for index in range(len(results)) if not self._is_derivative(index)), None)
+        returned = next((index for index in range(len(results)) if self.nested or not self._is_derivative(index)), None)
         for index, type_ in enumerate(results):
             if index != returned:
                 c_type(type_, self.function.location)
@@ -80,6 +98,13 @@ class FunctionPrinter:
         return PrintedFunction(self.function.sym_name.data, self.name, tuple(parameters), results, returned)
 
     def _parameters_of(self, argument: BlockArgument, name: str) -> Iterator[PrintedParameter]:
+        if isinstance(argument.type, HandleType):
+            region = self.plan.regions.of(argument)
+            self.values.regions[region] = name
+            for position, tape_name in enumerate(tape_names(self.values, region)):
+                self.values.scope.reserve(tape_name)
+                yield PrintedParameter(tape_name, "handle", None, argument.index, position)
+            return
         if not isinstance(argument.type, MemRefType):
             c_type(argument.type, argument.location)
             self.values.arguments[argument] = name
@@ -121,7 +146,7 @@ class FunctionPrinter:
 
     def prototype(self, *, restrict: bool) -> list[str]:
         """`double f(tf_tape *tf, int n, const double *restrict x)`, broken into lines."""
-        start = f"{self.returned_type} {self.name}("
+        start = f"{'static ' * self.nested}{self.returned_type} {self.name}("
         return wrapped(start, [declarator(parameter, restrict) for parameter in self.signature.parameters], ")")
 
     # Regions
@@ -130,17 +155,34 @@ class FunctionPrinter:
         gradient_of = self.function.attributes.get("tapeflow.gradient_of")
         prefix = gradient_of.data if isinstance(gradient_of, StringAttr) else self.name
         for region in self.plan.regions.all:
-            self.values.regions[region] = self.values.name(f"tape_{region.label}")
-            if region.is_struct:
+            if not region.handed:
+                self.values.regions[region] = self.values.name(f"tape_{region.label}")
+            if region.is_struct and region.shared:
+                self._name_shared(region, file_scope)
+            elif region.is_struct:
                 self.values.structs[region] = file_scope.take(self.values.name(f"{prefix}_{region.label}"))
+            if region.handed:
+                continue
             for name in tape_names(self.values, region):
                 # The macros declare more names after the tape's.
                 for suffix in ("", *_DECLARED_BY_MACROS):
                     self.values.scope.reserve(f"{name}{suffix}")
 
+    def _name_shared(self, region: CRegion, file_scope: Scope) -> None:
+        """The struct of a region that several functions use has one name in all."""
+        structs, key = self.plan.callees.structs, (region.label, region.fields)
+        if key not in structs:
+            structs[key] = file_scope.take(self.values.name(region.label))
+            self._own_structs.add(region)
+        self.values.structs[region] = structs[key]
+
     def record_types(self) -> list[RecordType]:
         """The structs of the function's records; the loops round them are known once it is printed."""
-        return [self._record_type(region) for region in self.plan.regions.all if region.is_struct]
+        return [
+            self._record_type(region)
+            for region in self.plan.regions.all
+            if region.is_struct and (not region.shared or region in self._own_structs)
+        ]
 
     def _record_type(self, region: CRegion) -> RecordType:
         fields: list[str] = []
@@ -200,7 +242,8 @@ class FunctionPrinter:
     def print(self) -> None:
         """Append the function to the file's lines."""
         lines = self.text.lines
-        lines += (Line(line) for line in self.prototype(restrict=True))
+        # What a function of the file is given may overlap where nobody writes.
+        lines += (Line(line) for line in self.prototype(restrict=not self.nested))
         lines.append(Line("{"))
         lines += self._entry()
         lines += self._body()
@@ -227,18 +270,39 @@ class FunctionPrinter:
             wanted = source_name(array.root) or "array"
             self.values.arrays[array] = self.values.name(wanted)
         reservations = list(self._reservations())
-        if len(reservations) < 2:
+        if self.nested:
+            if not self._uses_runtime():
+                yield self._line("(void)tf;")
+        elif len(reservations) < 2:
             yield self._line(f"if (!tf_reserve(tf, {reservations[0] if reservations else 0}))")
         else:
             for text in wrapped("    if (!tf_reserve(tf, ", reservations, "))", " + "):
                 yield self._line(text[4:])
-        yield Line(self.failure, 2)
+        if not self.nested:
+            yield Line(self.failure, 2)
         yield from self._unused()
         yield from self._arrays()
         for region in self.plan.regions.all:
-            yield from self._opened(region)
+            if region.handed:
+                if not any(self.plan.regions.of(operand) is region for operand in self._handles_used()):
+                    yield from (self._line(f"(void){name};") for name in tape_names(self.values, region))
+            else:
+                yield from self._opened(region)
         if self.text.lines:
             yield Line("")
+
+    def _handles_used(self) -> Iterator[SSAValue]:
+        """The tapes that an operation of the function uses."""
+        for op in self.function.body.walk():
+            yield from (operand for operand in op.operands if isinstance(operand.type, HandleType))
+
+    def _uses_runtime(self) -> bool:
+        """Whether a function that others call has to do with memory, or calls others."""
+        return (
+            any(self._handles_used())
+            or bool(calls_of(self.function))
+            or any(array.place == "arena" for array in self.plan.locals)
+        )
 
     def _reservations(self) -> Iterator[str]:
         for array in self.plan.locals:
@@ -271,6 +335,9 @@ class FunctionPrinter:
             match array.place:
                 case "parameter":
                     yield self._line(f"TF_ARRAY({name}, {count});")
+                case "arena" if self.nested:
+                    yield self._line(f"TF_LOCAL_NESTED({name}, {array.ctype}, {count});")
+                    yield Line(f"if (!{name}) {self.failure}", 1)
                 case "arena":
                     yield self._line(f"TF_LOCAL({name}, {array.ctype}, {count});")
                 case "stack":
@@ -284,6 +351,10 @@ class FunctionPrinter:
 
     def _opened(self, region: CRegion) -> Iterator[Line]:
         """The lines that open a region."""
+        if region.shared:
+            for name, ctype in zip(tape_names(self.values, region), self._ctypes(region), strict=True):
+                yield self._line(f"TF_TAPE_SHARED({name}, {ctype});")
+            return
         grows = region in self.plan.growing
         suffix = "_GROW" if grows else ""
         count = "" if grows else f", {self._records_of(region)}"
@@ -306,7 +377,7 @@ class FunctionPrinter:
             start = self._before_silent(ops, self.plan.reverse_start)
             marks[start] = [Line(""), *self._turn_around(), Line("/* reverse sweep */", 1)]
         yield from self.statements.straight(ops, marks)
-        if self.plan.reverse_start is None and self.plan.regions.all:
+        if self.plan.reverse_start is None and self.plan.regions.all and not self.nested:
             yield Line("")
             yield from self._turn_around()
         yield from self._closed(ops)
@@ -343,7 +414,8 @@ class FunctionPrinter:
             yield Line("if (tf->error)", 1)
             yield Line(self.failure, 2)
         for region, name in self._tapes():
-            yield Line(f"TF_TURN{'_GROW' if region in self.plan.growing else ''}({name});", 1)
+            suffix = "_SHARED" if region.shared else "_GROW" if region in self.plan.growing else ""
+            yield Line(f"TF_TURN{suffix}({name});", 1)
         yield Line("")
 
     def _closed(self, ops: list[Operation]) -> Iterator[Line]:
@@ -354,6 +426,10 @@ class FunctionPrinter:
                 yield Line(f"{self.statements.accesses.macro('TF_CLOSE', region)};", 1)
 
     def _returned(self, end: func.ReturnOp) -> Iterator[Line]:
+        if self.nested:
+            for array, name in self.values.arrays.items():
+                if array.place == "arena":
+                    yield Line(f"TF_FREE_NESTED({name});", 1)
         for parameter in self.signature.parameters:
             if parameter.role == "result":
                 value = self.values.of(end.arguments[parameter.index])
@@ -369,6 +445,8 @@ def declarator(parameter: PrintedParameter, restrict: bool) -> str:
     match parameter.role:
         case "tape":
             return f"tf_tape *{parameter.name}"
+        case "handle":
+            return f"tf_shared *{parameter.name}"
         case "extent":
             return f"ptrdiff_t {parameter.name}"
         case "scalar":

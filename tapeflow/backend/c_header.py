@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from tapeflow.backend.c_arrays import Extent, ExtentParameter, argument_attribute, memref_type
@@ -53,6 +54,9 @@ def _described(printer: FunctionPrinter) -> Iterator[str]:
         yield f"/* {gradient_of.data} and its gradient."
     else:
         yield f"/* {printer.name}."
+    if (members := _members(printer)) is not None:
+        what = "directions" if _is_tangent(printer) else "cotangents"
+        yield f" * For {members} {what} at once: arrays with [{members}] at the end have an element for each of them."
     yield " *"
     rows = [(parameter.name, _role(printer, parameter)) for parameter in printer.signature.parameters]
     groups = [(", ".join(name for name, _ in group), role) for role, group in groupby(rows, key=lambda row: row[1])]
@@ -73,6 +77,8 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             return "memory that later calls use again; from tf_new(), one a thread"
         case "extent":
             return "an extent of the array before it"
+        case "handle":
+            return "a tape"
         case "result":
             kind = _derivative(printer, parameter.name)
             return "set to a result" if kind is None else f"set to {kind}"
@@ -87,6 +93,12 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
 
 def _is_tangent(printer: FunctionPrinter) -> bool:
     return "tapeflow.tangent_of" in printer.function.attributes
+
+
+def _members(printer: FunctionPrinter) -> int | None:
+    """How many cotangents or directions the function is for; None of one alone."""
+    batch = printer.function.attributes.get("tapeflow.batch")
+    return cast(IntegerAttr[IntegerType], batch).value.data if isinstance(batch, IntegerAttr) else None
 
 
 def _primal(printer: FunctionPrinter) -> str | None:
@@ -125,6 +137,10 @@ def _of_structs(printer: FunctionPrinter, argument: BlockArgument) -> str:
 
 
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
+    argument = printer.function.args[parameter.index]
+    for attribute, kind in (("tapeflow.adjoint_of", "adjoints"), ("tapeflow.tangent_of", "tangents")):
+        if argument_attribute(printer.function, argument, attribute) is not None:
+            return f"set to {kind}"
     names = [other.name for other in printer.signature.parameters]
     kind = _derivative(printer, parameter.name) if _primal(printer) is not None else None
     of = parameter.name[:-2]
@@ -134,6 +150,8 @@ def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
         return f"on entry the tangent of {of}'s initial value, on exit that of its final value"
     if kind == "an adjoint" and of in names:
         return f"shadow: on entry the cotangent of {of}'s final value, on exit that of its initial value"
+    if kind == "an adjoint" and not parameter.written and _members(printer) is not None:
+        return "seeds: the cotangents of the result"
     return "written" if parameter.written else "read only"
 
 

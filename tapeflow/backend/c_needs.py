@@ -14,6 +14,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.loops import condition_of
 from tapeflow.backend.c_arrays import root_of
+from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_reads import Merge, Reads
 from tapeflow.dialects import ad, spad, stream, tape
 
@@ -60,7 +61,7 @@ class Needs:
                 self._merge_of[merge.result] = merge
                 self._merge_of |= dict.fromkeys(merge.carried, merge)
         for op in self.reads.function.walk():
-            if isinstance(op, _EFFECTS):
+            if isinstance(op, _EFFECTS) or (isinstance(op, func.CallOp) and not is_expression(op)):
                 self._need_op(op)
         while self._pending:
             self._follow(self._pending.pop())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref, scf
@@ -9,6 +10,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.loops import is_normal
 from tapeflow.backend.c_arrays import Arrays, CArray, ExtentParameter, parameter_name
+from tapeflow.backend.c_calls import Callees
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_inlining import Inlining
 from tapeflow.backend.c_needs import Needs
@@ -34,14 +36,14 @@ _REMEDIES = {
 }
 
 
-def check_printable(function: func.FuncOp) -> None:
-    """Refuse a function with an operation that has no C.
+def check_printable(function: func.FuncOp, callees: Callees) -> None:
+    """Refuse a function with an operation that has no C, or a call of something that is not among `callees`.
 
     Raises:
         TapeflowError: points at the operation and says what to do.
     """
     for op in function.walk():
-        if not isinstance(op, _PRINTED) and not is_expression(op):
+        if not isinstance(op, _PRINTED) and not is_expression(op) and callees.of(op) is None:
             raise TapeflowError(
                 f"'{op.name}' cannot be printed as C",
                 location=op.location,
@@ -74,10 +76,11 @@ class Entry:
 class Plan:
     """The decisions about one function, each kind in its own object."""
 
-    def __init__(self, function: func.FuncOp):
-        check_printable(function)
+    def __init__(self, function: func.FuncOp, callees: Callees | None = None, asked: Iterable[ExtentParameter] = ()):
+        self.callees = callees or Callees()
+        check_printable(function, self.callees)
         self.function = function
-        self.arrays = Arrays(function)
+        self.arrays = Arrays(function, asked)
         self.regions = Regions(function)
         self.reads = Reads(function, self.arrays, self.regions)
         self.needs = Needs(self.reads)
@@ -86,6 +89,8 @@ class Plan:
         self.growing = {region for region in self.regions.all if not self._is_reserved(region)}
         self.entry = self._entry()
         self.reverse_start = reverse_start(self)
+        self.failure = "return;"
+        """How the function ends when there is no memory."""
 
     @property
     def locals(self) -> list[CArray]:
@@ -94,7 +99,7 @@ class Plan:
 
     def _is_reserved(self, region: CRegion) -> bool:
         if region.home is None:
-            return True
+            return not region.handed
         return region.reserve is not None and size_ops(self, region.reserve) is not None
 
     def _entry(self) -> Entry:

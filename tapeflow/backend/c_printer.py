@@ -13,11 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tapeflow.analysis.requests import is_derivative
+from tapeflow.backend.c_calls import Callees, called_by, extents_asked
 from tapeflow.backend.c_function import FunctionPrinter, RecordType
 from tapeflow.backend.c_header import header_text
 from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_text import Line, Text
-from tapeflow.backend.printed import PrintedC
+from tapeflow.backend.printed import PrintedC, PrintedFunction
 from tapeflow.errors import TapeflowError
 
 
@@ -35,20 +36,27 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         TapeflowError: an operation, a type or a layout that has no C, and where it stands; no such function.
     """
     functions = _functions(op, name)
+    nested = called_by(functions)
+    functions = [function for function in functions if function not in nested or not _is_private(function)]
     text = Text()
     file_scope = Scope()
     names = [file_scope.take(function.sym_name.data) for function in functions]
-    printers: list[FunctionPrinter] = []
+    asked = extents_asked((*nested, *functions))
+    callees = Callees()
+    inner = _nested_printers(nested, functions, file_scope, text, callees)
+    printers = [
+        FunctionPrinter(function, c_name, file_scope, text, callees, asked[function])
+        for function, c_name in zip(functions, names, strict=True)
+    ]
     records: list[RecordType] = []
-    for function, c_name in zip(functions, names, strict=True):
-        printer = FunctionPrinter(function, c_name, file_scope, text)
+    for printer in (*inner, *printers):
         if text.lines:
             text.lines.append(Line(""))
         printer.print()
-        printers.append(printer)
         records += printer.record_types()
     file_name = names[functions.index(_most_wanted(functions))]
-    text.lines = [Line(f'#include "{file_name}.h"'), Line(""), *_record_lines(records), *text.lines]
+    include = [Line(f'#include "{file_name}.h"'), Line("")]
+    text.lines = [*include, *_record_lines(records), *_prototypes(inner), *text.lines]
     return PrintedC(
         name=file_name,
         source=str(text),
@@ -56,6 +64,40 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         functions=tuple(printer.signature for printer in printers),
         blocks=tuple(text.numbered()),
     )
+
+
+def _is_private(function: func.FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+def _nested_printers(
+    nested: Sequence[func.FuncOp], functions: Sequence[func.FuncOp], file_scope: Scope, text: Text, callees: Callees
+) -> Sequence[FunctionPrinter]:
+    """Printers of the functions that others call: as `static` ones, beside what is printed of them for users."""
+    asked = extents_asked((*nested, *functions))
+    # That they can be called must be known before any of them is looked at.
+    for function in nested:
+        callees.signatures[function.sym_name.data] = PrintedFunction(function.sym_name.data, "", (), (), None)
+    printers: list[FunctionPrinter] = []
+    for function in nested:
+        name = function.sym_name.data
+        name = file_scope.take(f"{name}_call" if function in functions else name)
+        printer = FunctionPrinter(function, name, file_scope, text, callees, asked[function], nested=True)
+        callees.signatures[function.sym_name.data] = printer.signature
+        callees.can_run_out |= any(array.place == "arena" for array in printer.plan.locals)
+        printers.append(printer)
+    return printers
+
+
+def _prototypes(printers: Sequence[FunctionPrinter]) -> list[Line]:
+    """Declarations of the functions that others of the file call."""
+    lines = [Line(line) for printer in printers for line in _declared(printer)]
+    return [*lines, Line("")] if lines else []
+
+
+def _declared(printer: FunctionPrinter) -> list[str]:
+    prototype = printer.prototype(restrict=False)
+    return [*prototype[:-1], f"{prototype[-1]};"]
 
 
 def _functions(op: Operation, name: str | None) -> list[func.FuncOp]:

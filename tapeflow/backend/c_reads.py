@@ -99,6 +99,8 @@ class Reads:
     loop_of: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
     """The loop whose C variable a value is: induction variables, and what takes their place."""
 
+    _known: dict[Operation, tuple[Read, ...]] = field(default_factory=dict[Operation, tuple[Read, ...]])
+
     def __post_init__(self) -> None:
         linear = LinearForms()
         for op in self.function.walk():
@@ -108,8 +110,14 @@ class Reads:
                 self.forms[op] = form = loop_form(op, linear)
                 self.loop_of |= dict.fromkeys((form.variable, *form.aliases), op)
 
-    def of(self, op: Operation) -> Iterator[Read]:
+    def of(self, op: Operation) -> tuple[Read, ...]:
         """The scalars that `op` itself reads: not its merges, and not what its regions read."""
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = tuple(self._of(op))
+        return known
+
+    def _of(self, op: Operation) -> Iterator[Read]:
         match op:
             case scf.ForOp() | spad.LayerOp():
                 form = self.forms[op]
@@ -131,6 +139,11 @@ class Reads:
                 for value in (op.source, op.destination):
                     extents = self.arrays.of(value).extents
                     yield from (Read(extent, True) for extent in extents if isinstance(extent, SSAValue))
+            case func.CallOp():
+                yield from self._of_operands(op)
+                for array in (operand for operand in op.arguments if isinstance(operand.type, MemRefType)):
+                    extents = self.arrays.of(array).extents
+                    yield from (Read(extent) for extent in extents if isinstance(extent, SSAValue))
             case _:
                 yield from self._of_operands(op)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tapeflow.analysis.region_names import bare_name
 from tapeflow.analysis.source_names import location_of, source_name
@@ -42,6 +42,8 @@ class CRegion:
         layout: `value` for a bare tape, `aos` or `soa`.
         reserve: the most records there can be; None where the tape grows.
         location: of the creation.
+        handed: whether the function's caller makes it: it is a parameter.
+        shared: whether several functions use it: those that the function hands it to, or that hand it to it.
     """
 
     label: str
@@ -51,6 +53,8 @@ class CRegion:
     layout: str
     reserve: SSAValue | None
     location: Attribute
+    handed: bool = False
+    shared: bool = False
 
     @property
     def is_struct(self) -> bool:
@@ -76,7 +80,10 @@ class Regions:
         buffers: dict[SSAValue, spad.AllocOp] = {
             op.buffer: op for op in self.function.walk() if isinstance(op, spad.AllocOp)
         }
-        for op in self.function.walk():
+        for argument in self.function.args:
+            if isinstance(argument.type, HandleType):
+                self._add(_region(argument, None, None, None), argument)
+        for op in self.function.body.walk():
             if isinstance(op, tape.CreateOp | stream.CreateOp):
                 self._add_home(op, buffers)
             for argument in (argument for region in op.regions for block in region.blocks for argument in block.args):
@@ -86,12 +93,12 @@ class Regions:
                     )
         for buffer, alloc in buffers.items():
             if buffer not in self.of_handle:
-                self._add(_region(alloc, None, alloc), buffer)
+                self._add(_region(buffer, None, None, alloc), buffer)
 
     def _add_home(self, op: tape.CreateOp | stream.CreateOp, buffers: dict[SSAValue, spad.AllocOp]) -> None:
         handle = op.results[0]
         buffer = next(_buffers_of(handle), None)
-        region = _region(op, op.reserve, None if buffer is None else buffers[buffer])
+        region = _region(handle, op, op.reserve, None if buffer is None else buffers[buffer])
         self._add(region, handle)
         if buffer is not None:
             self.of_handle[buffer] = region
@@ -114,8 +121,7 @@ def _buffers_of(handle: SSAValue) -> Iterator[SSAValue]:
                 pass
 
 
-def _region(op: Operation, reserve: SSAValue | None, buffer: spad.AllocOp | None) -> CRegion:
-    handle = op.results[0]
+def _region(handle: SSAValue, home: Operation | None, reserve: SSAValue | None, buffer: spad.AllocOp | None) -> CRegion:
     match handle.type:
         case tape.TapeType():
             fields, layout = [("", handle.type.element_type)], "value"
@@ -129,10 +135,12 @@ def _region(op: Operation, reserve: SSAValue | None, buffer: spad.AllocOp | None
             raise AssertionError(f"{handle.type} is no handle")
     return CRegion(
         label=bare_name(source_name(handle) or "region"),
-        home=None if op is buffer else op,
+        home=home,
         buffer=buffer,
-        fields=tuple(Field(name, c_type(type_, op.location), field_bytes(type_)) for name, type_ in fields),
+        fields=tuple(Field(name, c_type(type_, location_of(handle)), field_bytes(type_)) for name, type_ in fields),
         layout=layout,
         reserve=reserve,
         location=location_of(handle),
+        handed=isinstance(handle, BlockArgument),
+        shared=isinstance(handle, BlockArgument) or any(isinstance(use.operation, func.CallOp) for use in handle.uses),
     )

@@ -149,7 +149,7 @@ class Variables:
             return False
         if is_expression(op):
             return not self.inlining.is_free(op)
-        return isinstance(op, memref.LoadOp | tape.PopOp | tape.ReplayOp | spad.FullOp | spad.EmptyOp)
+        return isinstance(op, func.CallOp | memref.LoadOp | tape.PopOp | tape.ReplayOp | spad.FullOp | spad.EmptyOp)
 
     # Liveness
 

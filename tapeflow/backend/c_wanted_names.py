@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.source_names import source_name
+from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_loops import LoopForm
 from tapeflow.backend.c_plan import Plan
 from tapeflow.backend.c_reads import Merge
@@ -53,6 +54,7 @@ _DESCRIPTIONS: dict[type[Operation], str] = {
     arith.FPToSIOp: "truncated",
     arith.FPToUIOp: "truncated",
     arith.TruncIOp: "truncated",
+    func.CallOp: "result",
     scf.IfOp: "chosen",
     scf.ForOp: "carried",
     scf.WhileOp: "carried",
@@ -117,6 +119,8 @@ class WantedNames:
             case tape.PopOp() | tape.ReplayOp():
                 region = self.plan.regions.of(value.op.operands[0])
                 return region.fields[value.index].name or region.label
+            case func.CallOp() if is_expression(value.op):
+                return self._call_name(value.op)
             case _ if type(value.op) in _DESCRIPTIONS:
                 return _DESCRIPTIONS[type(value.op)]
             case _:

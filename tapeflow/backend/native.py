@@ -357,7 +357,7 @@ class NativeFunction:
 
 def _argument_type(parameter: PrintedParameter) -> Any:
     match parameter.role:
-        case "tape" | "array" | "result":
+        case "tape" | "array" | "handle" | "result":
             return ctypes.c_void_p
         case "extent":
             return ctypes.c_ssize_t

@@ -38,16 +38,17 @@ class PrintedParameter:
 
     Attributes:
         name: in C.
-        role: `tape`, the runtime object; `scalar` or `array`, an argument of the IR function; `extent`, the extent of
-            an array that the IR knows and C must be told; `result`, a pointer to where a result goes.
+        role: `tape`, the runtime object; `scalar`, `array` or `handle`, a tape, an argument of the IR function;
+            `extent`, the extent of an array that the IR knows and C must be told; `result`, a pointer to where a result
+            goes.
         type: of the scalar, or of one element; None for the runtime object.
         index: of the argument (for an extent: of the array it belongs to), or of the result.
-        dimension: which one an extent is of, else 0.
+        dimension: which one an extent is of; which C tape of several a handle is; else 0.
         written: whether the function writes the array.
     """
 
     name: str
-    role: Literal["tape", "scalar", "array", "extent", "result"]
+    role: Literal["tape", "scalar", "array", "handle", "extent", "result"]
     type: Attribute | None = None
     index: int = 0
     dimension: int = 0

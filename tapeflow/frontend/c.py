@@ -160,34 +160,16 @@ def _named(functions: Sequence[Node], wanted: str, name: str) -> Node:
 
 
 def _with_callees(roots: Sequence[Node]) -> frozenset[Node]:
-    """`roots` and the functions of the file that they call, directly or not.
-
-    Raises:
-        TapeflowError: at a call that makes a function call itself.
-    """
-    done: set[Node] = set()
-    active: list[Node] = []
-
-    def visit(function: Node) -> None:
-        if function in done:
-            return
-        active.append(function)
-        for node in body(function).walk():
+    """`roots` and the functions of the file that they call, directly or not."""
+    found = dict.fromkeys(roots)
+    pending = list(roots)
+    while pending:
+        for node in body(pending.pop()).walk():
             called = callee(node) if node.kind == "CALL_EXPR" else None
-            if called is None or not called.is_definition:
-                continue
-            if called in active:
-                cycle = " -> ".join(f"'{each.spelling}'" for each in (*active[active.index(called) :], called))
-                raise node.error(
-                    f"recursion is not supported: {cycle}", "write it as a loop with a bound known on entry"
-                )
-            visit(called)
-        active.pop()
-        done.add(function)
-
-    for root in roots:
-        visit(root)
-    return frozenset(done)
+            if called is not None and called.is_definition and called not in found:
+                found[called] = None
+                pending.append(called)
+    return frozenset(found)
 
 
 def _check_depth(function: Node) -> None:

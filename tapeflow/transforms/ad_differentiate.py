@@ -10,6 +10,8 @@ sweep needs; the reverse sweep mirrors it block by block. Every needed value is 
 innermost block that contains all its needs and lies in no loop that its definition is outside of, and popped in the
 mirror of that block. Values of the top block are used as they are; induction variables and integer arithmetic are had
 again.
+
+With a batch, what was made for one cotangent or tangent is then made for several; see `batch_derivative`.
 """
 
 from __future__ import annotations
@@ -20,36 +22,29 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from tapeflow.analysis.activity import Activity, Request
-from tapeflow.analysis.availability import Availability, is_integer_arithmetic
+from tapeflow.analysis.activity import Request
+from tapeflow.analysis.kept_calls import is_kept
 from tapeflow.analysis.library_functions import declare_library_functions, library_function
 from tapeflow.analysis.loops import is_normal
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
-from tapeflow.analysis.roots import written_roots
 from tapeflow.analysis.user_rules import rules_of, vjp_of_call
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
-from tapeflow.transforms.adjoint_frames import Frame
-from tapeflow.transforms.chain_rule import Product
-from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
-from tapeflow.transforms.count_iterations import count_iterations
+from tapeflow.transforms.batch_derivative import batch_derivative
 from tapeflow.transforms.dead_code import remove_dead_code
-from tapeflow.transforms.dead_stores import remove_dead_stores
-from tapeflow.transforms.forward_sweep import ForwardSweep
-from tapeflow.transforms.gradient_signature import GradientSignature
+from tapeflow.transforms.forward_mode import NestedTangents, differentiate_forward
 from tapeflow.transforms.inline_calls import inline_calls
-from tapeflow.transforms.located_builder import LocatedBuilder, place_of
-from tapeflow.transforms.meet_needs import meet_needs
-from tapeflow.transforms.mirrored_values import hoist_integer_arithmetic
-from tapeflow.transforms.reverse_sweep import ReverseSweep
-from tapeflow.transforms.simplify import Constants, simplify
-from tapeflow.transforms.tangent_signature import TangentSignature
+from tapeflow.transforms.nested_calls import NestedCalls
+from tapeflow.transforms.nested_tapes import put_split
+from tapeflow.transforms.reverse_mode import differentiate_in_reverse
+from tapeflow.transforms.reverse_sweep import SplitNames
+from tapeflow.transforms.simplify import simplify
 
 
 def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = (), takes_rules: bool = False) -> None:
@@ -69,7 +64,7 @@ def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = 
                 hint=_PREPARE,
             )
         if isinstance(op, func.CallOp) and library_function(op) is None:
-            if takes_rules and vjp_of_call(op) is not None:
+            if is_kept(op) or (takes_rules and vjp_of_call(op) is not None):
                 continue
             raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
 
@@ -78,11 +73,15 @@ _PREPARE = "run ad-prepare first"
 
 
 def vjp(
-    request: ad.DerivativeRequest, primal: func.FuncOp, functions: Mapping[str, func.FuncOp] | None = None
+    request: ad.DerivativeRequest, primal: func.FuncOp, functions: Mapping[str, func.FuncOp], split: SplitNames
 ) -> func.FuncOp:
     """The reverse-mode derivative that `request` asks for; `primal` is left as it is.
 
-    `functions` are those that calls with a rule are about.
+    Args:
+        request: names it, and says what is active.
+        primal: the function to differentiate.
+        functions: those that calls with a rule are about.
+        split: names what the callees of calls that stay are split into.
 
     Raises:
         TapeflowError: the primal is not prepared, or something active in it has no derivative.
@@ -93,27 +92,20 @@ def vjp(
     function.attributes["tapeflow.gradient_of"] = StringAttr(primal.sym_name.data)
     simplify(function)
     remove_dead_code(function)
-    counted = count_iterations(function)
-    marks = Request.of(request)
-    activity = Activity(function, marks)
-    signature = GradientSignature(function, marks)
-    sweep = _build_reverse_sweep(function, activity, signature, counted)
-    # Only what is needed now counts as a need.
-    remove_dead_stores(function)
-    unify_common_subexpressions(function)
-    remove_dead_code(function)
-    available = Availability(function, is_integer_arithmetic, others_are_taped=True)
-    meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
-    hoist_integer_arithmetic(sweep.trip_counts)
-    inline_calls(function, functions or {})
-    simplify(function)
-    unify_common_subexpressions(function)
-    remove_dead_code(function)
+    signature = differentiate_in_reverse(function, Request.of(request), functions, split)
+    if request.members is not None:
+        seeds = [seed for _, seed in signature.seeds]
+        batch_derivative(function, request.members, [*seeds, *signature.shadows.values()], len(request.results_))
     return function
 
 
-def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
+def jvp(request: ad.DerivativeRequest, primal: func.FuncOp, nested: NestedTangents) -> func.FuncOp:
     """The forward-mode derivative that `request` asks for; `primal`, which may be a gradient, is left as it is.
+
+    Args:
+        request: names it, and says what is active.
+        primal: the function to differentiate.
+        nested: names the tangent functions of the callees of calls that stay.
 
     Raises:
         TapeflowError: the primal is not prepared, or something active in it has no derivative.
@@ -122,49 +114,14 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp) -> func.FuncOp:
     function = primal.clone()
     function.sym_name = request.sym_name
     function.attributes["tapeflow.tangent_of"] = StringAttr(primal.sym_name.data)
-    simplify(function)
-    remove_dead_code(function)
-    marks = Request.of(request)
-    activity = Activity(function, marks)
-    signature = TangentSignature(function, marks)
-    sweep = ForwardSweep(activity, Constants(function), signature.tangents)
-    sweep.block(function.body.block)
-    signature.finish([sweep.tangent(value) for value in signature.active_results])
-    simplify(function)
-    unify_common_subexpressions(function)
-    remove_dead_code(function)
+    signature = differentiate_forward(function, Request.of(request), nested)
+    if request.members is not None:
+        batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
     return function
 
 
 _OF_GRADIENTS: frozenset[type[Operation]] = frozenset((ad.AccumulateOp, tape.CreateOp, tape.PushOp, tape.PopOp))
 """What a gradient function consists of beside the operations of a primal; they have tangents, but no adjoints."""
-
-
-def _build_reverse_sweep(
-    function: func.FuncOp,
-    activity: Activity,
-    signature: GradientSignature,
-    counted: Mapping[scf.WhileOp, SSAValue],
-) -> ReverseSweep:
-    """Append the reverse sweep to `function`, with placeholders for what it needs of the forward sweep."""
-    returned = function.get_return_op()
-    assert returned is not None
-    constants = Constants(function)
-    build = LocatedBuilder(InsertPoint.before(returned), place=place_of(function))
-    top = Frame(function.body.block, build)
-    for value, seed in signature.seeds:
-        if activity.value(value):
-            top.contribute(value, Product(seed))
-    sweep = ReverseSweep(activity, written_roots(function), constants, signature.shadows, counted)
-    sweep.build(top)
-    adjoints = [top.adjoints.get(argument) for argument in signature.active_scalars]
-    signature.finish(
-        [
-            constants.float(0.0, argument.type) if adjoint is None else adjoint
-            for argument, adjoint in zip(signature.active_scalars, adjoints, strict=True)
-        ]
-    )
-    return sweep
 
 
 class _Granting:
@@ -174,6 +131,10 @@ class _Granting:
         self._requests = requests_of(module)
         self._functions = dict(functions_of(module))
         self._rules = rules_of(module)
+        names = [*self._functions, *(request.sym_name.data for request in self._requests)]
+        callees = dict(self._functions)
+        self.calls = NestedCalls(callees, names)
+        self.tangents = NestedTangents(callees, names)
         self._pending = {request.sym_name.data: request for request in self._requests}
         self._granted: dict[ad.DerivativeRequest, func.FuncOp] = {}
 
@@ -196,7 +157,10 @@ class _Granting:
             primal = _without_rule(each, self._functions, self._rules)
             _check_marks(each, primal)
             is_reverse = isinstance(each, ad.VjpOp)
-            function = vjp(each, primal, self._functions) if is_reverse else jvp(each, primal)
+            if is_reverse:
+                function = vjp(each, primal, self._functions, self.calls)
+            else:
+                function = jvp(each, primal, self.tangents)
             del self._pending[each.sym_name.data]
             self._granted[each] = self._functions[each.sym_name.data] = function
 
@@ -243,9 +207,15 @@ class AdDifferentiatePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Differentiate what the requests of `op` name, in place."""
         # All or none: a refusal leaves the module as it was.
-        granted = _Granting(op).all()
+        granting = _Granting(op)
+        granted = granting.all()
+        joints = granting.calls.build([function for _, function in granted])
+        tangents = granting.tangents.build()
         for request, function in granted:
             Rewriter.replace_op(request, function, [])
+        for function in (*(joint.function for joint in joints), *tangents):
+            op.body.block.add_op(function)
+        put_split(op, joints)
         if granted:
             _end_rules(op)
         declare_library_functions(op)

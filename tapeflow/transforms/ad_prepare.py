@@ -8,6 +8,7 @@ cannot bring into this form it refuses, with the place.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,7 +19,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED, CallGraph
+from tapeflow.analysis.kept_calls import keep_call, kept_calls
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
+from tapeflow.analysis.roots import written_arguments
 from tapeflow.analysis.user_rules import rules_of
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
@@ -128,14 +132,19 @@ def keep_local_arrays_in_their_blocks(function: func.FuncOp) -> None:
 
 
 def prepare(
-    function: func.FuncOp, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str] | None = None
+    function: func.FuncOp,
+    functions: Mapping[str, func.FuncOp],
+    rules: Mapping[str, str] | None = None,
+    kept: Container[str] = (),
 ) -> None:
-    """Bring `function` into the form that `ad-differentiate` knows; calls of what has a rule in `rules` stay.
+    """Bring `function` into the form that `ad-differentiate` knows.
+
+    Calls of what has a rule in `rules`, or is in `kept`, stay.
 
     Raises:
         TapeflowError: it has something that cannot be brought into that form.
     """
-    inline_calls(function, functions, rules)
+    inline_calls(function, functions, rules, kept)
     lower_affine(function)
     lower_linalg(function)
     lower_copies(function)
@@ -160,10 +169,28 @@ class AdPreparePass(ModulePass):
 
     name = "ad-prepare"
 
+    inline_limit: int = INLINE_LIMIT
+    """The most operations of a function that is inlined where it is called, with those of what is inlined in it; calls
+    of larger ones stay calls, and so do those of recursive ones. -1 for no limit."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Prepare the targets of `op`, in place."""
+        """Prepare the targets of `op`, and what they call by calls that stay, in place."""
+        if self.inline_limit < UNLIMITED:
+            raise TapeflowError(f"ad-prepare: inline-limit is a number of operations, or -1; not {self.inline_limit}")
         functions = functions_of(op)
         rules = rules_of(op)
-        of_rules = (functions[name] for pair in rules.items() for name in pair)
-        for function in dict.fromkeys((*targets(op), *of_rules)):
-            prepare(function, functions, rules)
+        kept = CallGraph(functions, rules).kept(self.inline_limit)
+        pending = deque(targets(op))
+        pending.extend(functions[name] for pair in rules.items() for name in pair)
+        prepared: dict[func.FuncOp, None] = {}
+        while pending:
+            function = pending.popleft()
+            if function not in prepared:
+                prepare(function, functions, rules, kept)
+                prepared[function] = None
+                pending.extend(functions[call.callee.string_value()] for call in kept_calls(function))
+        # What they write to is plain only now.
+        for function in prepared:
+            for call in kept_calls(function):
+                written = written_arguments(functions[call.callee.string_value()])
+                keep_call(call, [argument.index for argument in written])

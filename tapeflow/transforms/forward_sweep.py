@@ -10,13 +10,15 @@ forward sweep of a gradient.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tapeflow.analysis.activity import Activity
+from tapeflow.analysis.activity import Activity, Request
 from tapeflow.analysis.derivative_rules import rule_of
+from tapeflow.analysis.kept_calls import is_kept, keep_call, kept_calls, written_operands, written_positions
 from tapeflow.analysis.roots import VIEWS, is_array
 from tapeflow.analysis.source_names import set_result_names, set_source_name, source_name, unnamed
 from tapeflow.dialects import tape
@@ -32,16 +34,36 @@ def tangent_name(value: SSAValue) -> str | None:
     return None if name is None else f"{name}_d"
 
 
+class TangentNames(Protocol):
+    """Names the tangent functions of callees."""
+
+    def __call__(self, call: func.CallOp, request: Request) -> str:
+        """Of what `call` calls, differentiated as `request` says."""
+        ...
+
+
 class ForwardSweep:
     """Adds tangents to a function, in place.
 
     Args:
+        function: that is to have tangents.
         activity: of the function as it is: what has a tangent.
         constants: of the function.
         tangents: those of the active arguments; of an array its tangent array.
+        nested: names the tangent functions of what is called.
     """
 
-    def __init__(self, activity: Activity, constants: Constants, tangents: Mapping[SSAValue, SSAValue]):
+    def __init__(
+        self,
+        function: func.FuncOp,
+        activity: Activity,
+        constants: Constants,
+        tangents: Mapping[SSAValue, SSAValue],
+        nested: TangentNames,
+    ):
+        self._nested = nested
+        # Asked now: what the sweep puts in place of an operand is not what the analysis knows.
+        self._requests = {call: activity.call(call) for call in kept_calls(function)}
         self._activity = activity
         self._constants = constants
         self._tangents: dict[SSAValue, SSAValue] = dict(tangents)
@@ -79,6 +101,8 @@ class ForwardSweep:
                 self._array(op, build)
             case _ if isinstance(op, VIEWS):
                 self._array(op, build)
+            case func.CallOp() if is_kept(op):
+                self._call(op)
             case tape.CreateOp() | tape.PushOp() | tape.PopOp():
                 self._remember(op, build)
             case _ if rule_of(op) is not None:
@@ -106,6 +130,27 @@ class ForwardSweep:
         if self._activity.view(array):
             tangent = op.clone({operand: self._tangents[operand] for operand in op.operands if is_array(operand)})
             self._tangents[array] = build.value(tangent, tangent_name(array))
+
+    # Calls
+
+    def _call(self, call: func.CallOp) -> None:
+        """A call that stays one becomes one of the callee's tangent function, which gives what the callee gives too."""
+        request = self._requests[call]
+        if request is None:
+            return
+        name = self._nested(call, request)
+        active = [argument for argument, mark in zip(call.arguments, request.arguments, strict=True) if mark]
+        scalars = [argument for argument in active if not is_array(argument)]
+        arrays = [argument for argument in active if is_array(argument)]
+        tangents = [*map(self.tangent, scalars), *(self._tangents[array] for array in arrays)]
+        chosen = [position for position, mark in enumerate(request.results) if mark]
+        types = [*call.result_types, *(call.results[position].type for position in chosen)]
+        names = _names(call.results, chosen)
+        larger = func.CallOp(name, [*call.arguments, *tangents], types)
+        before, changed = len(call.arguments) + len(scalars), written_operands(call)
+        self._replace(call, larger, chosen, names)
+        written = [before + position for position, array in enumerate(arrays) if array in changed]
+        keep_call(larger, [*written_positions(larger), *written])
 
     # Tapes
 

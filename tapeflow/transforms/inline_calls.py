@@ -1,51 +1,75 @@
 """Inline the calls of a function, so that what is differentiated is one body.
 
-Ops keep the locations they have in the callee. A recursive call, a callee without a body and one with more than one
-block are refused.
+Ops keep the locations they have in the callee. Calls of functions that are recursive or large stay calls. A callee
+without a body and one with more than one block are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.call_graph import CallGraph
+from tapeflow.analysis.kept_calls import is_kept, keep_call
 from tapeflow.analysis.library_functions import library_function
+from tapeflow.analysis.roots import is_array, roots, written_arguments
 from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.analysis.user_rules import mark_call
 from tapeflow.errors import TapeflowError
 
 
 def inline_calls(
-    function: func.FuncOp, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str] | None = None
+    function: func.FuncOp,
+    functions: Mapping[str, func.FuncOp],
+    rules: Mapping[str, str] | None = None,
+    kept: Container[str] = (),
 ) -> None:
-    """Replace every call in `function`, also in what is inlined, by the body of the callee among `functions`.
+    """Replace the calls in `function`, also in what is inlined, by the bodies of the callees among `functions`.
 
-    Calls of what has a rule in `rules` are left and marked.
+    Calls of what has a rule in `rules` are left and marked, and so are those of what is in `kept`, and those that were
+    marked before.
 
     Raises:
-        TapeflowError: a callee is recursive, unknown, or has more than one block.
+        TapeflowError: a callee is unknown, or has more than one block; a call that stays one is given an array twice
+            that the callee may write to.
     """
-    pending: list[tuple[func.CallOp, tuple[str, ...]]] = [
-        (op, (function.sym_name.data,)) for op in function.body.walk() if isinstance(op, func.CallOp)
-    ]
+    pending: list[func.CallOp] = [op for op in function.body.walk() if isinstance(op, func.CallOp)]
     while pending:
-        call, callers = pending.pop()
+        call = pending.pop()
         name = call.callee.string_value()
         callee = functions.get(name)
         if library_function(call) is not None and (callee is None or callee.is_declaration):
             continue
-        if rules and mark_call(call, rules):
+        if is_kept(call) or (rules and mark_call(call, rules)):
             continue
-        if name in callers:
-            raise TapeflowError(
-                f"call of '{name}' is recursive: {' calls '.join((*callers, name))}",
-                location=call.location,
-                hint="write the recursion as a loop",
-            )
+        if name in kept and _keep(call, _body_of(call, callee), functions):
+            continue
         body = _inline(call, _body_of(call, callee))
-        pending.extend((op, (*callers, name)) for top in body for op in top.walk() if isinstance(op, func.CallOp))
+        pending.extend(op for top in body for op in top.walk() if isinstance(op, func.CallOp))
+
+
+def _keep(call: func.CallOp, callee: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> bool:
+    """Let `call` stay one, if it can: what it is given must not overlap, where the callee writes, as in all functions.
+
+    Raises:
+        TapeflowError: it can neither stay nor be inlined.
+    """
+    written = [argument.index for argument in written_arguments(callee)]
+    for position in written:
+        for other, array in enumerate(call.arguments):
+            if other != position and is_array(array) and roots(array) & roots(call.arguments[position]):
+                name = callee.sym_name.data
+                if not CallGraph(functions).is_recursive(name):
+                    return False
+                raise TapeflowError(
+                    f"'{name}', which is recursive, is given one array for two arguments and may write to it",
+                    location=call.location,
+                    hint="pass the array once, and indices into it",
+                )
+    keep_call(call, written)
+    return True
 
 
 def _body_of(call: func.CallOp, callee: func.FuncOp | None) -> func.FuncOp:

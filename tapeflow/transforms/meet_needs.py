@@ -15,6 +15,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.availability import Available, Placed, placements
+from tapeflow.analysis.block_ends import end_of
+from tapeflow.analysis.nested_sweeps import sweep_of
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.source_names import set_source_name, source_name
 from tapeflow.analysis.value_names import value_name
@@ -65,6 +67,7 @@ class _Needs:
         self._reservation = TapeReservation(function, Constants(function))
         self._names: set[str] = set()
         self._starts: dict[Block, InsertPoint] = {}
+        self._pushes_last = sweep_of(function) is not None
         primals = {mirror: primal for primal, mirror in mirrors.items()}
         for placeholder in placeholders:
             uses = placeholder.results[0].uses
@@ -103,7 +106,9 @@ class _Needs:
         return chosen
 
     def _behind_definition(self, item: Placed) -> InsertPoint:
-        """In the block that pushes, as soon as the value is there."""
+        """In the block that pushes, as soon as the value is there; of a function that is called, behind all calls."""
+        if self._pushes_last:
+            return end_of(item.home)
         if isinstance(item.value, OpResult) and item.value.op.parent is item.home:
             return InsertPoint.after(item.value.op)
         return self._starts.setdefault(item.home, InsertPoint.at_start(item.home))

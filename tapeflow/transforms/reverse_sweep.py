@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tapeflow.analysis.activity import Activity, is_float
+from tapeflow.analysis.activity import Activity, Request, is_float
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.index_arithmetic import surely_differ
+from tapeflow.analysis.kept_calls import is_kept, keep_call
 from tapeflow.analysis.loops import Loop, body_of, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
@@ -29,6 +31,14 @@ from tapeflow.transforms.adjoint_frames import Frame, adjoint_name
 from tapeflow.transforms.chain_rule import ChainRule, Product
 from tapeflow.transforms.meet_needs import placeholder_for
 from tapeflow.transforms.simplify import Constants
+
+
+class SplitNames(Protocol):
+    """Names the two functions that a callee is split into."""
+
+    def __call__(self, callee: str, request: Request) -> tuple[str, str]:
+        """Of the forward sweep and of the reverse sweep of `callee`, differentiated as `request` says."""
+        ...
 
 
 @dataclass
@@ -72,6 +82,7 @@ class ReverseSweep:
         constants: of the function.
         shadows: the shadow argument of each active array argument.
         counted: for each while its result that is its trip count.
+        split: names what a callee is split into.
     """
 
     def __init__(
@@ -81,7 +92,9 @@ class ReverseSweep:
         constants: Constants,
         shadows: Mapping[SSAValue, SSAValue],
         counted: Mapping[scf.WhileOp, SSAValue],
+        split: SplitNames,
     ):
+        self._split = split
         self._activity = activity
         self._written = written
         self._constants = constants
@@ -130,6 +143,8 @@ class ReverseSweep:
             case memref.StoreOp():
                 if self._activity.view(op.memref):
                     self._undo_store(frame, op)
+            case func.CallOp() if is_kept(op):
+                self._undo_kept_call(frame, op)
             case func.CallOp() if (vjp := vjp_of_call(op)) is not None:
                 self._undo_call(frame, op, vjp)
             case _ if rule_of(op) is not None:
@@ -161,6 +176,32 @@ class ReverseSweep:
         for operand, share in zip(operands, derivative.results, strict=True):
             if self._activity.value(operand):
                 frame.contribute(operand, Product(share))
+
+    def _undo_kept_call(self, frame: Frame, call: func.CallOp) -> None:
+        """A call that stays one: the forward sweep calls that of the callee, the reverse sweep its reverse sweep.
+
+        What the callee tapes is no concern of this function, beyond handing on the tapes: see `nested_tapes`.
+        """
+        request = self._activity.call(call)
+        if request is None:
+            return
+        forward, reverse = self._split(call.callee.string_value(), request)
+        call.callee = SymbolRefAttr(forward)
+        active = [argument for argument, mark in zip(call.arguments, request.arguments, strict=True) if mark]
+        scalars = [argument for argument in active if is_float(argument)]
+        results = [result for result, mark in zip(call.results, request.results, strict=True) if mark]
+        arguments = [
+            self._array(frame, argument) if is_array(argument) else self.needed(argument) for argument in call.arguments
+        ]
+        seeds = [self._zero_or(frame.adjoints.get(result), result) for result in results]
+        shadows = [self._shadow(frame, argument) for argument in active if is_array(argument)]
+        undone = func.CallOp(reverse, [*arguments, *seeds, *shadows], [argument.type for argument in scalars])
+        ahead = len(arguments) + len(seeds)
+        keep_call(undone, range(ahead, ahead + len(shadows)))
+        frame.build.named(undone, *map(adjoint_name, scalars))
+        self._cleared.clear()
+        for argument, share in zip(scalars, undone.results, strict=True):
+            frame.contribute(argument, Product(share))
 
     # Arrays
 
@@ -205,6 +246,26 @@ class ReverseSweep:
             assert isinstance(array, OpResult)
             with home.build.at(array.op):
                 home.shadows[array] = self._make_shadow(home, array.op)
+        return home.shadows[array]
+
+    def _array(self, frame: Frame, array: SSAValue) -> SSAValue:
+        """A primal array for the reverse sweep of a callee, which relies only on arrays that nobody writes.
+
+        One that lives in a loop or branch does not live any more; an array like it stands for it.
+        """
+        if is_top_block(defining_block(array)):
+            return array
+        if self._activity.view(array):
+            return self._shadow(frame, array)
+        home = frame.owner(array)
+        if array not in home.shadows:
+            assert isinstance(array, OpResult)
+            op = array.op
+            with home.build.at(op):
+                again = op.clone()
+                for position, operand in enumerate(op.operands):
+                    again.operands[position] = self._array(home, operand) if is_array(operand) else self.needed(operand)
+                home.shadows[array] = home.build.value(again, source_name(array))
         return home.shadows[array]
 
     def _make_shadow(self, home: Frame, op: Operation) -> SSAValue:

@@ -37,6 +37,7 @@ from tapeflow.dialects import tape
 from tapeflow.dialects.handle import HandleType
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
+from tapeflow.transforms.nested_tapes import put_split, take_joint
 
 
 def parent_of(op: Operation) -> Block:
@@ -132,5 +133,7 @@ class TapeFormRegionsPass(ModulePass):
         """
         if self.layout not in list(tape.Layout):
             raise TapeflowError(f"tape-form-regions has no layout '{self.layout}'", hint="use layout=aos or layout=soa")
+        joints = take_joint(op)
         for function in [child for child in op.walk() if isinstance(child, func.FuncOp)]:
             form_regions(function, tape.Layout(self.layout))
+        put_split(op, joints)

@@ -21,15 +21,16 @@ from xdsl.rewriter import Rewriter
 
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.mirror import mirrored_blocks
-from tapeflow.analysis.roots import roots, written_arrays
 from tapeflow.analysis.tape_blocks import TapedValue, first_of, taped_value
 from tapeflow.analysis.tape_choice import BYTE, DIVISION, Prices, TapeChoice, price_of_repeating
 from tapeflow.analysis.trip_counts import TripCounts
+from tapeflow.analysis.unchanging import Unchanging
 from tapeflow.dialects import tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.meet_needs import meet_needs, placeholder_for
+from tapeflow.transforms.nested_tapes import put_split, take_joint
 from tapeflow.transforms.simplify import simplify
 
 RECOMPUTE = ("balanced", "all", "cheap")
@@ -37,24 +38,6 @@ RECOMPUTE = ("balanced", "all", "cheap")
 
 SMALLEST = Prices(byte=1 << 20)
 """Prices at which a byte is worth any arithmetic."""
-
-
-class Unchanging:
-    """Which loads of a function give the same value whenever they are repeated later."""
-
-    def __init__(self, function: func.FuncOp):
-        self._positions: dict[Operation, int] = {}
-        self._last_writes: dict[SSAValue, int] = {}
-        for position, op in enumerate(function.body.block.ops):
-            for inner in op.walk():
-                if isinstance(inner, memref.LoadOp):
-                    self._positions[inner] = position
-                for array in written_arrays(inner):
-                    self._last_writes |= dict.fromkeys(roots(array), position)
-
-    def load(self, op: memref.LoadOp) -> bool:
-        """Whether nobody writes to the array of `op` any more once it runs."""
-        return all(self._last_writes.get(root, -1) < self._positions[op] for root in roots(op.memref))
 
 
 def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operation], bool]:
@@ -131,6 +114,8 @@ class TapePlanPass(ModulePass):
         if self.recompute not in RECOMPUTE:
             raise TapeflowError(f"tape-plan: recompute is {', '.join(RECOMPUTE)}; not '{self.recompute}'")
         prices = Prices(BYTE) if self.recompute == "balanced" else SMALLEST
+        joints = take_joint(op)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 plan(function, prices, cheap_only=self.recompute == "cheap")
+        put_split(op, joints)

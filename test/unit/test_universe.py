@@ -15,7 +15,7 @@ from tapeflow.universe import TAPEFLOW_UNIVERSE
 
 # A value other than the default for every option of every pass, so that a new option is a new line here.
 OTHER_OPTIONS: dict[str, dict[str, object]] = {
-    "ad-prepare": {},
+    "ad-prepare": {"inline_limit": 7},
     "ad-differentiate": {},
     "tape-plan": {"recompute": "cheap"},
     "tape-form-regions": {"layout": "soa"},

@@ -25,12 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* gcc 12.2 at -O3 turns a descending loop over elements that are read, cleared and added elsewhere, as the reverse sweep
- * of a copy is, into wrong code: wrong gradients, without a word. Right without its loop vectoriser, so do without. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-loop-vectorize")
-#endif
-
 /* --- the runtime object ------------------------------------------------------------------------------------------ */
 
 #define TF_ALIGNMENT 64u
@@ -129,6 +123,13 @@ typedef struct {
     uint64_t bytes_below;
 } tf_stack;
 
+/* The same, shared by functions that call one another: with its top, and a place for a record when there is no memory. */
+typedef struct {
+    tf_stack stack;
+    void *top;
+    void *scrap;
+} tf_shared;
+
 static inline unsigned char *tf_chunk_records(tf_chunk *chunk)
 {
     return (unsigned char *)(chunk + 1) + (TF_ALIGNMENT - sizeof(tf_chunk) % TF_ALIGNMENT) % TF_ALIGNMENT;
@@ -190,6 +191,16 @@ static inline void *tf_shrink(tf_stack *stack, size_t record_bytes)
     stack->low = tf_chunk_records(stack->chunk);
     stack->high = tf_chunk_records(stack->chunk) + bytes;
     return stack->high;
+}
+
+/* Give back a chunk that was taken for a local array. */
+static inline void tf_chunk_back(tf_tape *tf, tf_chunk *chunk)
+{
+    tf_chunk **link = &tf->chunks_in_use;
+    while (*link != chunk) link = &(*link)->next;
+    *link = chunk->next;
+    chunk->next = tf->chunks_idle;
+    tf->chunks_idle = chunk;
 }
 
 /* --- arithmetic that C lacks ------------------------------------------------------------------------------------- */
@@ -378,6 +389,15 @@ static inline void tf_free(tf_tape *tf)
 /* A loop body, or a straight piece of code between loops, begins. model: the time of the block, by its schedule. */
 #define TF_STEP() ((void)0)
 
+/* The body of a loop that adds floats, in order, to a scalar or to an element that stays the same, begins: as TF_STEP().
+ * Vectorising such a loop gcc may count elements twice before its version 14 (its bug 110381), without a word, so it
+ * is kept from it by a statement that it cannot vectorise and that does nothing. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
+#define TF_STEP_SUM() __asm__ volatile("")
+#else
+#define TF_STEP_SUM() ((void)0)
+#endif
+
 /* An arm of a branch begins. model: no time (the schedule of its block has it), only the energy of its operations. */
 #define TF_ARM() ((void)0)
 
@@ -388,6 +408,13 @@ static inline void tf_free(tf_tape *tf)
 
 /* A local array of `count` elements of T, from the arena. model: free; as TF_ARRAY. */
 #define TF_LOCAL(A, T, count) T *restrict A = (T *)tf_take(tf, TF_BYTES(T, count))
+
+/* A local array of a function that others call, which cannot reserve; NULL, with tf->error set, without memory. */
+#define TF_LOCAL_NESTED(A, T, count)                                                                                   \
+    tf_chunk *const A##_chunk = tf_chunk_for(tf, TF_BYTES(T, count));                                                  \
+    T *A = A##_chunk ? (T *)(void *)tf_chunk_records(A##_chunk) : NULL;                                                \
+    if (!A) tf->error = TF_OUT_OF_MEMORY
+#define TF_FREE_NESTED(A) tf_chunk_back(tf, A##_chunk)
 
 /* A[k]. model: a read of the cache. */
 #define TF_LOAD(A, k) ((A)[k])
@@ -425,6 +452,24 @@ static inline void tf_free(tf_tape *tf)
 
 #define TF_REPLAY_GROW(tape)                                                                                           \
     (tape = (void *)tape == tape##_stack.low ? tf_shrink(&tape##_stack, sizeof *tape) : tape, *--tape)
+
+/* The same for functions that call one another and share it: one makes it, the others are handed a pointer to it.
+ * `T` is the record's type. */
+#define TF_TAPE_SHARED(tape, T)                                                                                        \
+    T tape##_scrap;                                                                                                    \
+    tf_shared tape = {{NULL, NULL, NULL, 0}, NULL, &tape##_scrap}
+
+#define TF_RECORD_SHARED(tape, T, ...)                                                                                 \
+    do {                                                                                                               \
+        T *tf_top = (T *)tape->top;                                                                                    \
+        if ((void *)tf_top == tape->stack.high) tf_top = (T *)tf_grow(tf, &tape->stack, sizeof(T), tape->scrap);       \
+        *tf_top = __VA_ARGS__;                                                                                         \
+        tape->top = tf_top + 1;                                                                                        \
+    } while (0)
+
+#define TF_REPLAY_SHARED(tape, T)                                                                                      \
+    (tape->top = (T *)(tape->top == tape->stack.low ? tf_shrink(&tape->stack, sizeof(T)) : tape->top) - 1,             \
+     *(T *)tape->top)
 
 /* --- tapes that go through the scratchpad ------------------------------------------------------------------------ */
 
@@ -468,6 +513,8 @@ static inline void tf_free(tf_tape *tf)
 
 /* The forward sweep is over: note what the tape holds. model: free. */
 #define TF_TURN(tape) tf_note_use(tf, #tape, (uint64_t)(tape - tape##_base) * sizeof *tape)
+#define TF_TURN_SHARED(tape)                                                                                           \
+    tf_note_use(tf, #tape, tape.stack.bytes_below + (uint64_t)((char *)tape.top - (char *)tape.stack.low))
 #define TF_TURN_GROW(tape)                                                                                             \
     tf_note_use(tf, #tape, tape##_stack.bytes_below + (uint64_t)((char *)tape - (char *)tape##_stack.low))
 

@@ -2,13 +2,20 @@
 
 // Nothing is silently left out of a derivative: what cannot be differentiated is refused with its place.
 
-ad.vjp @f_grad of @f (active) -> (active)
-func.func @f(%x: f64) -> f64 {
-  %y = func.call @f(%x) : (f64) -> f64 loc("f.c":2:10)
-  func.return %y : f64
+ad.vjp @f_grad of @f (active) -> ()
+func.func private @g(%x: memref<?xf64>, %y: memref<?xf64>, %n: index) {
+  %v = memref.load %x[%n] : memref<?xf64>
+  memref.store %v, %y[%n] : memref<?xf64>
+  func.call @g(%x, %y, %n) : (memref<?xf64>, memref<?xf64>, index) -> ()
+  func.return
 }
-// CHECK:      f.c:2:10: error: call of 'f' is recursive: f calls f
-// CHECK-NEXT:   help: write the recursion as a loop
+func.func @f(%x: memref<?xf64>) {
+  %n = arith.constant 3 : index
+  func.call @g(%x, %x, %n) : (memref<?xf64>, memref<?xf64>, index) -> () loc("f.c":2:10)
+  func.return
+}
+// CHECK:      f.c:2:10: error: 'g', which is recursive, is given one array for two arguments and may write to it
+// CHECK-NEXT:   help: pass the array once, and indices into it
 
 // -----
 

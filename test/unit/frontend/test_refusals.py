@@ -304,19 +304,6 @@ VARIABLES = [
         "2:15",
         "this initial value of an array is not supported",
     ),
-    Refused(
-        "recursion",
-        "double f(int n) {\n  return n > 0 ? f(n - 1) : 1.0;\n}",
-        "2:18",
-        "recursion is not supported: 'f' -> 'f'",
-    ),
-    Refused(
-        "mutual",
-        "double h(int n);\ndouble g(int n) { return h(n - 1); }\ndouble h(int n) { return g(n); }\n"
-        "double f(int n) { return g(n); }",
-        "3:26",
-        "recursion is not supported: 'g' -> 'h' -> 'g'",
-    ),
 ]  # fmt: skip
 
 LOOPS = [

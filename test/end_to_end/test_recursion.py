@@ -1,0 +1,171 @@
+"""Functions that call themselves: in C and in Python, their gradients as machine code against central differences."""
+
+import math
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+import tapeflow
+from tapeflow.api import Gradient
+from tapeflow.backend.native import INCLUDE
+
+pytestmark = pytest.mark.filterwarnings("ignore::tapeflow.TapeflowRemark")
+
+SOURCE = Path(__file__).parent / "kernels" / "recursion.c"
+WRT = ["x", "level", "a"]
+OPTIONS = {
+    "soa": tapeflow.Options(),
+    "aos": tapeflow.Options(layout="aos", recompute="all"),
+    "streams": tapeflow.Options(layout="aos", spad_bytes=1024, stream=True, recompute="cheap"),
+}
+
+
+def arguments() -> tuple[int, int, np.ndarray, np.ndarray, float]:
+    rng = np.random.default_rng(1)
+    return 7, 5, rng.uniform(0.5, 1.5, 7), rng.uniform(0.5, 1.5, 5), 0.3
+
+
+def called(gradient: Gradient) -> tapeflow.Result:
+    n, m, x, level, a = arguments()
+    return gradient(n, m, x, level, a)
+
+
+def difference(value: Callable[[float], float], step: float = 1e-4) -> float:
+    return (8 * (value(step) - value(-step)) - (value(2 * step) - value(-2 * step))) / (12 * step)
+
+
+@pytest.fixture(scope="module")
+def gradients() -> dict[str, Gradient]:
+    kernel = tapeflow.load(SOURCE, function="f")
+    return {name: tapeflow.gradient(kernel, WRT, options) for name, options in OPTIONS.items()}
+
+
+def test_recursive_functions_of_c_have_the_right_gradient(gradients: dict[str, Gradient]):
+    rng = np.random.default_rng(2)
+    n, m, x, level, a = arguments()
+    x_d, level_d, a_d = rng.normal(size=n), rng.normal(size=m), 0.7
+
+    def value(t: float) -> float:
+        found = gradients["soa"](n, m, x + t * x_d, level + t * level_d, a + t * a_d).value
+        assert isinstance(found, float)
+        return found
+
+    ours = called(gradients["soa"]).gradients
+    slope = ours["x"] @ x_d + ours["level"] @ level_d + ours["a"] * a_d
+    assert slope == pytest.approx(difference(value), rel=1e-9)
+    forward = tapeflow.jvp(tapeflow.load(SOURCE, function="f"), WRT)
+    ahead = forward(n, m, x, level, a, tangents={"x": x_d, "level": level_d, "a": a_d})
+    assert ahead.tangents["return"] == pytest.approx(slope, rel=1e-12)
+
+
+def test_second_derivatives_of_calls_are_refused_with_their_place():
+    with pytest.raises(tapeflow.TapeflowError, match=r"recursion.c:39:30: error: the second derivative of a call of"):
+        tapeflow.hvp(tapeflow.load(SOURCE, function="f"), WRT)
+
+
+def test_every_layout_and_every_call_gives_the_same_bits(gradients: dict[str, Gradient]):
+    first = called(gradients["soa"])
+    for gradient in gradients.values():
+        for _ in range(2):
+            again = called(gradient)
+            assert again.value == first.value and again.gradients["a"] == first.gradients["a"]
+            assert all(np.array_equal(again.gradients[name], first.gradients[name]) for name in ("x", "level"))
+
+
+def test_the_report_tells_what_the_callees_remember(gradients: dict[str, Gradient]):
+    called(gradients["aos"])
+    report = gradients["aos"].tape_report()
+    tree = next(region for region in report.regions if [field.name for field in region.fields][:1] == ["l"])
+    assert tree.records is None and tree.bytes is not None and tree.bytes > 0
+    assert tree.fields[0].source == f"{SOURCE}:8:22"
+
+
+def test_the_generated_c_compiles_without_a_warning(gradients: dict[str, Gradient], tmp_path: Path):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not there")
+    for name, gradient in gradients.items():
+        (tmp_path / "f_grad.h").write_text(gradient.header)
+        (tmp_path / f"{name}.c").write_text(gradient.c_source)
+        flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I", str(INCLUDE)]
+        subprocess.run(["gcc", *flags, f"{name}.c"], cwd=tmp_path, check=True)
+
+
+def test_the_modelled_machine_refuses_calls(gradients: dict[str, Gradient]):
+    with pytest.raises(tapeflow.TapeflowError, match=r"recursion.c:39:30: error: f_grad calls '.*_fwd', and the"):
+        tapeflow.simulate(gradients["soa"], arguments(), hardware="cache-32k")
+
+
+SMOOTH = """
+#include <math.h>
+static void smooth(int n, int depth, float *u, float scale)
+{
+  float old[n];
+  if (depth == 0) return;
+  for (int i = 0; i < n; i++) old[i] = u[i] * u[i];
+  smooth(n, depth - 1, old, scale * 0.5f);
+  for (int i = 0; i < n; i++) u[i] = sinf(old[i] * u[i] * scale);
+}
+void f(int n, int depth, float u[n], float scale)
+{
+  smooth(n, depth, u, scale);
+}
+"""
+
+
+def test_local_arrays_of_a_recursive_function_live_as_long_as_its_calls(tmp_path: Path):
+    source = tmp_path / "smooth.c"
+    source.write_text(SMOOTH)
+    gradient = tapeflow.gradient(tapeflow.load(source, function="f"), ["u", "scale"])
+    u, way = np.array([0.9, 1.1, 0.7], dtype=np.float32), np.array([0.3, -0.5, 0.8], dtype=np.float32)
+    for _ in range(2):
+        ours = gradient(3, 3, u.copy(), 0.9, seeds={"u": np.ones(3, np.float32)}).gradients
+
+    def value(t: float) -> float:
+        def smooth(u: np.ndarray, depth: int, scale: float) -> np.ndarray:
+            return u if depth == 0 else np.sin(smooth(u * u, depth - 1, scale * 0.5) * u * scale)
+
+        return float(np.sum(smooth(u + t * way.astype(float), 3, 0.9 + 0.2 * t)))
+
+    assert ours["u"] @ way + 0.2 * ours["scale"] == pytest.approx(difference(value), rel=1e-5)
+
+
+def power(x: float, n: int) -> float:
+    if n == 0:
+        return 1.0
+    return x * power(x, n - 1)
+
+
+def mean_of_tree(lo: int, hi: int, x: np.ndarray, y: np.ndarray) -> float:
+    if hi - lo == 1:
+        y[lo] = y[lo] * math.sin(x[lo])
+        return y[lo] * x[lo]
+    mid = (lo + hi) // 2
+    left = mean_of_tree(lo, mid, x, y)
+    right = mean_of_tree(mid, hi, x, y)
+    return math.sqrt(left * right + 1.0)
+
+
+@tapeflow.kernel
+def f(n: int, x: Annotated[np.ndarray, "n"], y: Annotated[np.ndarray, "n"], a: float) -> float:
+    mean = mean_of_tree(0, n, x, y)
+    return mean + power(a, 1500)
+
+
+def test_recursive_functions_of_python_have_the_right_gradient():
+    rng = np.random.default_rng(4)
+    x, y, x_d, y_d = rng.uniform(0.5, 1.5, (4, 6))
+    gradient = tapeflow.gradient(f, ["x", "y", "a"])
+    for _ in range(2):
+        ours = gradient(6, x, y.copy(), 1.0002).gradients
+
+    def value(t: float) -> float:
+        root = mean_of_tree(0, 6, x + t * x_d, y + t * y_d)
+        return root + (1.0002 + 0.1 * t) ** 1500
+
+    slope = ours["x"] @ x_d + ours["y"] @ y_d + 0.1 * ours["a"]
+    assert slope == pytest.approx(difference(value), rel=1e-8)
