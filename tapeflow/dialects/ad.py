@@ -213,19 +213,15 @@ class RuleFitsItsFunction(SymbolUserOpInterface):
         if op.vjp is None and op.jvp is None:
             raise VerifyException(f"'ad.rule' of @{op.of.string_value()} names neither a vjp nor a jvp")
         of = _function_of_rule(op, op.of)
-        inputs, outputs = of.function_type.inputs.data, of.function_type.outputs.data
-        if any(isinstance(type_, MemRefType) for type_ in outputs):
+        if any(isinstance(type_, MemRefType) for type_ in of.function_type.outputs):
             raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it returns an array")
-        results = [type_ for type_ in outputs if isinstance(type_, AnyFloat)]
-        scalars = [type_ for type_ in inputs if isinstance(type_, AnyFloat)]
-        arrays = [type_ for type_ in inputs if can_be_active(type_) and not isinstance(type_, AnyFloat)]
         _verify_derivative(
             op,
             op.vjp,
             "the vjp",
             "a seed for each float result and a shadow for each array of floats, and returns an adjoint for each float "
             "argument",
-            FunctionType.from_lists([*inputs, *results, *arrays], scalars),
+            expected_vjp(of.function_type),
         )
         _verify_derivative(
             op,
@@ -233,8 +229,28 @@ class RuleFitsItsFunction(SymbolUserOpInterface):
             "the jvp",
             "a tangent for each float argument and a tangent array for each array of floats, and returns the results "
             "and a tangent for each float one",
-            FunctionType.from_lists([*inputs, *scalars, *arrays], [*outputs, *results]),
+            expected_jvp(of.function_type),
         )
+
+
+def _floats(types: Sequence[Attribute]) -> list[Attribute]:
+    return [type_ for type_ in types if isinstance(type_, AnyFloat)]
+
+
+def _arrays(types: Sequence[Attribute]) -> list[Attribute]:
+    return [type_ for type_ in types if can_be_active(type_) and not isinstance(type_, AnyFloat)]
+
+
+def expected_vjp(of: FunctionType) -> FunctionType:
+    """The type of the vjp that a rule gives a function of type `of`."""
+    inputs = of.inputs.data
+    return FunctionType.from_lists([*inputs, *_floats(of.outputs.data), *_arrays(inputs)], _floats(inputs))
+
+
+def expected_jvp(of: FunctionType) -> FunctionType:
+    """The type of the jvp that a rule gives a function of type `of`."""
+    inputs, outputs = of.inputs.data, of.outputs.data
+    return FunctionType.from_lists([*inputs, *_floats(inputs), *_arrays(inputs)], [*outputs, *_floats(outputs)])
 
 
 def _verify_derivative(op: RuleOp, name: SymbolRefAttr | None, role: str, what: str, expected: FunctionType) -> None:
