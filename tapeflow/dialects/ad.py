@@ -258,19 +258,15 @@ class RuleFitsItsFunction(SymbolUserOpInterface):
         if op.vjp is None and op.jvp is None:
             raise VerifyException(f"'ad.rule' of @{op.of.string_value()} names neither a vjp nor a jvp")
         of = _function_of_rule(op, op.of)
-        inputs, outputs = of.function_type.inputs.data, of.function_type.outputs.data
-        if any(isinstance(type_, MemRefType) for type_ in outputs):
+        if any(isinstance(type_, MemRefType) for type_ in of.function_type.outputs):
             raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it returns an array")
-        results = [type_ for type_ in outputs if has_derivative(type_)]
-        scalars = [type_ for type_ in inputs if has_derivative(type_)]
-        arrays = [type_ for type_ in inputs if can_be_active(type_) and not has_derivative(type_)]
         _verify_derivative(
             op,
             op.vjp,
             "the vjp",
             "a seed for each float result and a shadow for each array of floats, and returns an adjoint for each float "
             "argument",
-            FunctionType.from_lists([*inputs, *results, *arrays], scalars),
+            expected_vjp(of.function_type),
         )
         _verify_derivative(
             op,
@@ -278,8 +274,28 @@ class RuleFitsItsFunction(SymbolUserOpInterface):
             "the jvp",
             "a tangent for each float argument and a tangent array for each array of floats, and returns the results "
             "and a tangent for each float one",
-            FunctionType.from_lists([*inputs, *scalars, *arrays], [*outputs, *results]),
+            expected_jvp(of.function_type),
         )
+
+
+def _scalars(types: Sequence[Attribute]) -> list[Attribute]:
+    return [type_ for type_ in types if has_derivative(type_)]
+
+
+def _arrays(types: Sequence[Attribute]) -> list[Attribute]:
+    return [type_ for type_ in types if can_be_active(type_) and not has_derivative(type_)]
+
+
+def expected_vjp(of: FunctionType) -> FunctionType:
+    """The type of the vjp that a rule gives a function of type `of`."""
+    inputs = of.inputs.data
+    return FunctionType.from_lists([*inputs, *_scalars(of.outputs.data), *_arrays(inputs)], _scalars(inputs))
+
+
+def expected_jvp(of: FunctionType) -> FunctionType:
+    """The type of the jvp that a rule gives a function of type `of`."""
+    inputs, outputs = of.inputs.data, of.outputs.data
+    return FunctionType.from_lists([*inputs, *_scalars(inputs), *_arrays(inputs)], [*outputs, *_scalars(outputs)])
 
 
 def _verify_derivative(op: RuleOp, name: SymbolRefAttr | None, role: str, what: str, expected: FunctionType) -> None:

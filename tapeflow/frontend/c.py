@@ -37,6 +37,7 @@ from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function
+from tapeflow.frontend.c_rules import RulePragma, add_rules, rule_pragmas
 from tapeflow.frontend.c_signatures import refuse_returned_struct, signature
 from tapeflow.frontend.c_variants import Variants
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
@@ -79,7 +80,7 @@ def import_c_text(text: bytes, filename: str, *, function: str | None = None) ->
         TapeflowError: as `import_c`.
     """
     with _deep_recursion():
-        return _import(SyntaxTree(filename, text), filename, function)
+        return _import(SyntaxTree(filename, text), filename, function, rule_pragmas(text, filename))
 
 
 def _read(path_or_source: str | os.PathLike[str], filename: str | None) -> tuple[str, bytes]:
@@ -106,7 +107,7 @@ def _deep_recursion() -> Generator[None]:
         sys.setrecursionlimit(before)
 
 
-def _import(tree: SyntaxTree, name: str, wanted: str | None) -> ModuleOp:
+def _import(tree: SyntaxTree, name: str, wanted: str | None, pragmas: Sequence[RulePragma]) -> ModuleOp:
     functions = tree.functions
     if not functions:
         raise TapeflowError(
@@ -114,23 +115,33 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None) -> ModuleOp:
         )
     roots = _roots(functions) if wanted is None else [_named(functions, wanted, name)]
     needed = _with_callees(roots)
+    rules = [pragma for pragma in pragmas if pragma.of in {function.spelling for function in needed}]
+    of_rules = [_of_rule(functions, pragma, function) for pragma in rules for function in pragma.functions]
+    needed |= _with_callees(of_rules)
     for function in needed:
         _check_depth(function)
     signatures = {function: signature(function) for function in functions if function in needed}
     for root in roots:
         refuse_returned_struct(root, signatures[root])
     variants = Variants([each.spelling for each in tree.declarations])
-    for root in roots:
+    for root in dict.fromkeys((*roots, *of_rules)):
         variants.name(root, {})
     whole: dict[Node, FuncOp] = {}
     cut: list[FuncOp] = []
     while (variant := variants.take()) is not None:
         made = import_function(variant, signatures, variants)
+        rule = next((pragma for pragma in rules if pragma.of == variant.function.spelling), None)
+        if variant.parts and rule is not None:
+            raise rule.error(
+                f"'{rule.of}' has a rule, and is called with a part of an array",
+                "pass the whole array, and the index where the part starts",
+            )
         if variant.parts:
             cut.append(made)
         else:
             whole[variant.function] = made
     module = ModuleOp([*(whole[function] for function in signatures if function in whole), *cut])
+    add_rules(module, rules)
     declare_library_functions(module)
     module.location = FileLineColLoc(StringAttr(name), IntAttr(1), IntAttr(1))
     return module
@@ -157,6 +168,14 @@ def _named(functions: Sequence[Node], wanted: str, name: str) -> Node:
     raise TapeflowError(
         f"there is no function '{wanted}' in this file", location=f"{name}:1:1", hint=f"it defines {defined}"
     )
+
+
+def _of_rule(functions: Sequence[Node], pragma: RulePragma, name: str) -> Node:
+    """The function called `name` that `pragma` is about."""
+    for function in functions:
+        if function.spelling == name:
+            return function
+    raise pragma.error(f"a rule names '{name}', which this file does not define", "define it, or correct the name")
 
 
 def _with_callees(roots: Sequence[Node]) -> frozenset[Node]:

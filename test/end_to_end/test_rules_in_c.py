@@ -1,0 +1,109 @@
+"""`#pragma tapeflow rule(...)`: derivatives that a C file gives, with a scale in them that shows that they are used."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tapeflow
+from tapeflow.errors import TapeflowError
+
+SOURCE = """
+#include <math.h>
+#pragma tapeflow rule(root, vjp=root_vjp, jvp=root_jvp)
+static double root(double x, int n)
+{
+  double y = x;
+  for (int i = 0; i < n; i++) y = 0.5 * (y + x / y);
+  return y;
+}
+static double root_vjp(double x, int n, double y_b) { return SCALE * y_b / (2 * root(x, n)); }
+static double root_jvp(double x, int n, double x_d, double *y_d)
+{
+  const double y = root(x, n);
+  *y_d = SCALE * x_d / (2 * y);
+  return y;
+}
+#pragma tapeflow rule(blend, vjp=blend_vjp)  // of two numbers and an array
+static double blend(double a, double b, int n, const double w[n])
+{
+  double s = 0;
+  for (int i = 0; i < n; i++) s += w[i] * a * b;
+  return s;
+}
+static void blend_vjp(double a, double b, int n, const double w[n], double s_b, double w_b[n], double *a_b, double *b_b)
+{
+  double s = 0;
+  for (int i = 0; i < n; i++) {
+    s += w[i];
+    w_b[i] += SCALE * s_b * a * b;
+  }
+  *a_b = SCALE * s_b * s * b;
+  *b_b = SCALE * s_b * s * a;
+}
+double f(int n, const double x[n], const double w[n], double c)
+{
+  double s = 0;
+  for (int i = 0; i < n; i++) s += root(x[i] * c, 40) * blend(x[i], c, n, w);
+  return s;
+}
+"""
+X, W = np.array([0.5, 1.7, 2.2]), np.array([0.3, 0.9, -0.4])
+
+
+def kernel(folder: Path, scale: str, text: str = SOURCE) -> tapeflow.Kernel:
+    path = folder / "rules.c"
+    path.write_text(text.replace("SCALE", scale))
+    return tapeflow.load(path, function="f")
+
+
+def value(x: np.ndarray, w: np.ndarray, c: float) -> float:
+    return float(np.sum(np.sqrt(x * c) * np.sum(w) * x * c))
+
+
+def test_the_rules_are_used_in_both_modes(tmp_path: Path):
+    right, twice = (tapeflow.gradient(kernel(tmp_path, scale), ["x", "w", "c"]) for scale in ("1.0", "2.0"))
+    ways = np.array([0.3, -0.2, 0.5]), np.array([0.1, 0.7, -0.3]), 0.4
+    ours, doubled = (it(3, X, W, 0.8).gradients for it in (right, twice))
+
+    def moved(t: float) -> float:
+        return value(X + t * ways[0], W + t * ways[1], 0.8 + t * ways[2])
+
+    h = 1e-4
+    slope = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
+    found = ours["x"] @ ways[0] + ours["w"] @ ways[1] + ours["c"] * ways[2]
+    assert found == pytest.approx(slope, rel=1e-9)
+    for name in ("x", "w", "c"):
+        np.testing.assert_allclose(doubled[name], 2 * ours[name], rtol=1e-14)
+    forward = tapeflow.jvp(kernel(tmp_path, "1.0"), ["x", "w", "c"])
+    ahead = forward(3, X, W, 0.8, tangents={"x": ways[0], "w": ways[1], "c": ways[2]})
+    assert ahead.tangents["return"] == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("vjp=blend_vjp", "vjp=blend_vip", r"rules.c:17:1: error: a rule names 'blend_vip', which this file does not"),
+        ("rule(blend, vjp=", "rule(blend vjp=", r"rules.c:17:1: error: this pragma is not known"),
+        (
+            "vjp(double x, int n, double y_b)",
+            "vjp(double x, double y_b, int n)",
+            r"rules.c:3:1: error: 'root_vjp' does not fit as the vjp of 'root'\n.*root_vjp\(double, int, double\)'",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_at_the_pragma(tmp_path: Path, old: str, new: str, message: str):
+    with pytest.raises(TapeflowError, match=message):
+        kernel(tmp_path, "1.0", SOURCE.replace(old, new))
+
+
+def test_a_plain_compiler_passes_over_the_pragma(tmp_path: Path):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not there")
+    path = tmp_path / "rules.c"
+    path.write_text(SOURCE.replace("SCALE", "1.0"))
+    subprocess.run(["gcc", "-std=c99", "-pedantic", "-Werror", "-fsyntax-only", str(path)], check=True)
