@@ -57,6 +57,7 @@ fuzz: $(TEST_READY) ## random programs for SECONDS (60); the smallest failing on
 
 bench: $(TEST_READY) ## the tables and figures of docs and README (out/)
 	$(BIN)/python -m bench.table
+	$(BIN)/python -m bench.sweep
 	$(BIN)/python -m bench.native
 	$(BIN)/python -m bench.compile_time
 	$(BIN)/python -m bench.model_speed

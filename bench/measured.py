@@ -22,6 +22,11 @@ SECTIONS = {
         "one cache of as much SRAM as the streamed machine; a scratchpad that streams beside a small cache. Presets\n"
         "in `tapeflow/hardware/presets`.",
     ),
+    "sweep": (
+        "Requests in flight and set-up time",
+        "The same number of requests in flight on both machines, 4 to 32 in all; then the time that the DMA engine\n"
+        "takes for a descriptor.",
+    ),
     "native": (
         "Native gradients",
         "Medians of CPU time, primal and gradient in turns. The tape is that of the default options.",

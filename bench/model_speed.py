@@ -1,29 +1,35 @@
-"""How fast the hardware model runs: memory accesses a second of CPU time.
+"""How fast the hardware model runs: memory accesses a second of CPU time, with timing on.
 
-    python -m bench.model_speed [--size paper] [--machine cache-32k] [--repeats 5] [--out out]
+    python -m bench.model_speed [--size paper] [--machine cache-32k] [--repeats 5] [--json] [--out out]
 
 An access is a load or store of an array or of the tape, in cache or scratchpad. Beside it stand the share of accesses
-that hit, how many times longer the call takes than natively, and how long it takes to compile the model for a geometry
-that is new: the median of three, and the time for one that was compiled before. Writes model_speed.json and
-model_speed.md.
+that hit, how many times longer the call takes than natively and how many times longer it would take in callgrind (with
+its cache simulation, which has no timing), and the time to build the model for a geometry that is new, and for one that
+was built before. Then come runs in which every access misses, over 128 MiB. All is CPU time, the least of several runs:
+what else the machine does is in the way of the others. Writes model_speed.json and model_speed.md.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
-import statistics
+import resource
+import shutil
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import tapeflow
+from bench.callgrind_time import callgrind_seconds
 from bench.suite import SUITE, Kernel
-from tapeflow.backend.native import NativeFunction, build_model
+from tapeflow.backend.native import MODEL_FLAGS, build_model, compile_library
 from tapeflow.backend.schedule_header import schedule_printed
-from tapeflow.hardware import Hardware
+from tapeflow.hardware import Hardware, counters
 from tapeflow.hardware.config import LINE_BYTES
 from tapeflow.hardware.machine import machine_header
 from tapeflow.simulation import options_for
@@ -31,84 +37,226 @@ from tapeflow.simulation import options_for
 ACCESSES = ("array_reads", "array_writes", "tape_reads", "tape_writes", "spad_reads", "spad_writes")
 MISSES = ("array_read_misses", "array_write_misses", "tape_read_misses", "tape_write_misses")
 
+HIT_DOMINATED = 0.98
+"""The share of accesses that hit, from which on a run is dominated by them."""
 
-def measure(kernel: Kernel, size: str, machine: Hardware, repeats: int) -> dict[str, Any]:
-    """Accesses of one call, and the median of its time."""
+ALL_MISS_LINES = 1 << 21
+"""Lines of an array that is swept once: 128 MiB."""
+
+ALL_MISS = """
+#define TF_MODEL
+#define TF_MODEL_EXPORTS
+#include "tapeflow_rt.h"
+
+tf_tape *sweep_new(void);
+void sweep_free(tf_tape *tf);
+void sweep_reads(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step);
+void sweep_writes(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step);
+
+tf_tape *sweep_new(void) { return tf_new(); }
+void sweep_free(tf_tape *tf) { tf_free(tf); }
+
+/* Every line once, `step` lines from one to the next, round and round; `lines` is a power of two and `step` is odd. */
+#define SWEEP(ACCESS)                                                      \\
+    (void)tf_model_reset(tf);                                              \\
+    TF_ARRAY(x, lines * (ptrdiff_t)(TF_LINE_BYTES / sizeof *x));           \\
+    for (ptrdiff_t k = 0, at = 0; k < lines; k++) {                        \\
+        TF_STEP();                                                         \\
+        ACCESS;                                                            \\
+        at = (at + step * 8) & (lines * 8 - 1);                            \\
+    }                                                                      \\
+    tf_model_finish(tf)
+
+void sweep_reads(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step)
+{
+    double sum = 0.0;
+    SWEEP(sum += TF_LOAD(x, at));
+    x[0] = sum;
+}
+
+void sweep_writes(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step)
+{
+    SWEEP(TF_STORE(x, at, 1.0));
+}
+"""
+# Every line may be a block or an access: an access a cycle, a value is used as soon as a hit brings it.
+_SCHEDULE = """
+#define TF_LINE_COUNT 64
+static const tf_line tf_lines[TF_LINE_COUNT] = {{{}}};
+"""
+
+
+def least(repeats: int, run: Callable[[], float]) -> float:
+    """The least of so many results."""
+    return min(run() for _ in range(repeats))
+
+
+def measure(
+    kernel: Kernel, size: str, machine: Hardware, repeats: int, *, with_callgrind: bool = True
+) -> dict[str, Any]:
+    """Accesses of one call of the kernel's gradient, and what it costs here, natively, in callgrind, and to build."""
     grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(machine))
     printed = grad.compiled.printed
     model = build_model(printed, grad.name, machine_header(machine), schedule_printed(printed, machine).header)
-    rebuild, again = _rebuild_seconds(grad, machine)
-    seconds = _median_seconds(model, grad, kernel, size, repeats)
-    native = _median_seconds(grad.native, grad, kernel, size, repeats)
-    counters = model.counters
-    accesses = sum(counters[name] for name in ACCESSES)
-    misses = sum(counters[name] for name in MISSES)
+    rebuild, again = rebuild_seconds(grad, machine, min(repeats, 3))
+
+    def inputs() -> Sequence[Any]:
+        return grad.prepare(list(kernel.arguments(size).values()), None).inputs
+
+    def seconds(call: Callable[[Sequence[Any]], Any]) -> float:
+        given = inputs()
+        started = time.process_time()
+        call(given)
+        return time.process_time() - started
+
+    modelled = least(repeats, lambda: seconds(model.call))
+    native = least(repeats + 3, lambda: seconds(grad.native.call))
+    counted = model.counters
+    accesses = sum(counted[name] for name in ACCESSES)
+    traced = callgrind_seconds(printed, grad.name, inputs(), machine) if with_callgrind else None
     return {
         "kernel": kernel.name,
         "accesses": accesses,
-        "hit_share": 1 - misses / accesses,
-        "seconds": seconds,
-        "accesses_per_second": accesses / seconds,
-        "over_native": seconds / native,
+        "hit_share": 1 - sum(counted[name] for name in MISSES) / accesses,
+        "seconds": modelled,
+        "accesses_per_second": accesses / modelled,
+        "over_native": modelled / native,
+        "callgrind_over_native": None if traced is None else traced / native,
+        "callgrind_over_model": None if traced is None else traced / modelled,
         "rebuild_seconds": rebuild,
         "cached_seconds": again,
     }
 
 
-def _rebuild_seconds(grad: tapeflow.Gradient, machine: Hardware) -> tuple[float, float]:
-    """Wall time to build the model for a new geometry, and for the same once more; medians of three geometries."""
+def rebuild_seconds(grad: tapeflow.Gradient, machine: Hardware, geometries: int) -> tuple[float, float]:
+    """CPU time to build the model for a new geometry, the compiler's with ours, and for the same once more.
+
+    The least of so many geometries.
+    """
     new: list[float] = []
     known: list[float] = []
     printed = grad.compiled.printed
     # No two runs of this program share a geometry: the cache of compiled libraries outlives them.
     skew = time.time_ns() // 1000 % 100_000 * LINE_BYTES
-    for k in range(3):
+    for k in range(geometries):
         other = machine.with_(array_skew_bytes=skew + k * LINE_BYTES)
         for times in (new, known):
-            started = time.perf_counter()
+            started = _cpu_seconds()
             build_model(printed, grad.name, machine_header(other), schedule_printed(printed, other).header)
-            times.append(time.perf_counter() - started)
-    return statistics.median(new), statistics.median(known)
+            times.append(_cpu_seconds() - started)
+    return min(new), min(known)
 
 
-def _median_seconds(
-    function: NativeFunction, grad: tapeflow.Gradient, kernel: Kernel, size: str, repeats: int
-) -> float:
-    times: list[float] = []
-    for _ in range(repeats + 1):
-        inputs: Sequence[Any] = grad.prepare(list(kernel.arguments(size).values()), None).inputs
-        started = time.process_time()
-        function.call(inputs)
-        times.append(time.process_time() - started)
-    return statistics.median(times[1:])
+def _cpu_seconds() -> float:
+    """Of this process and of those that it started and that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(part.ru_utime + part.ru_stime for part in used)
+
+
+def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) -> list[dict[str, Any]]:
+    """Runs in which every access misses: loads and stores of one line after the other, and of lines far apart.
+
+    Args:
+        machine: with a cache.
+        repeats: of which the least time counts.
+        lines: of the array, a power of two, more than the cache has; `ALL_MISS_LINES` if None.
+    """
+    lines = lines or ALL_MISS_LINES
+    headers = {
+        "tf_machine.h": machine_header(machine),
+        "tf_schedule.h": _SCHEDULE.format(", ".join(["{TF_LINE_ACCESS, 1, 1, 0, 0}"] * 64)),
+    }
+    library = ctypes.CDLL(str(compile_library({"all_miss.c": ALL_MISS}, headers, MODEL_FLAGS)))
+    library.sweep_new.restype = ctypes.c_void_p
+    tape = ctypes.c_void_p(library.sweep_new())
+    swept = np.zeros(lines * 8)
+    rows: list[dict[str, Any]] = []
+    for what in ("reads", "writes"):
+        for order, step in (("one line after the other", 1), ("lines far apart", (lines // 3) | 1)):
+
+            def seconds(what: str = what, step: int = step) -> float:
+                started = time.process_time()
+                library[f"sweep_{what}"](
+                    tape, ctypes.c_void_p(swept.ctypes.data), ctypes.c_ssize_t(lines), ctypes.c_ssize_t(step)
+                )
+                return time.process_time() - started
+
+            taken = least(repeats, seconds)
+            counted = counters.read(library, tape)
+            misses = sum(counted[name] for name in MISSES)
+            assert misses == lines == sum(counted[name] for name in ACCESSES), "an access did not miss"
+            rows.append({"what": f"{what}, {order}", "accesses": lines, "misses_per_second": lines / taken})
+    library.sweep_free(tape)
+    return rows
+
+
+def targets(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]]) -> list[str]:
+    """What was aimed at, and what came of it."""
+    hits = [row for row in kernels if row["hit_share"] >= HIT_DOMINATED]
+    found: list[tuple[str, bool]] = []
+    for row in hits:
+        speed = row["accesses_per_second"] / 1e6
+        found.append((f"{row['kernel']}: 100 million accesses a second when most hit, {speed:.0f}", speed >= 100))
+    for row in misses:
+        speed = row["misses_per_second"] / 1e6
+        found.append((f"{row['what']}: 8 million accesses a second when all miss, {speed:.1f}", speed >= 8))
+    if kernels:
+        slowest = max(row["rebuild_seconds"] for row in kernels)
+        found.append((f"500 ms for a new geometry, at most {1e3 * slowest:.0f}", slowest <= 0.5))
+    return [f"{'met   ' if met else 'MISSED'} {what}" for what, met in found]
+
+
+def table(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]], size: str, machine: str) -> str:
+    """The measurements in Markdown."""
+    lines = [
+        f"Gradients at {size} size on {machine}",
+        "",
+        "| kernel | accesses | hits | million accesses a second | time over native | callgrind's over native "
+        "| rebuild (ms) | again (ms) |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in kernels:
+        traced = row["callgrind_over_native"]
+        slower = "not measured" if traced is None else f"{traced:.0f}x"
+        lines.append(
+            f"| {row['kernel']} | {row['accesses']:,} | {100 * row['hit_share']:.1f} % "
+            f"| {row['accesses_per_second'] / 1e6:.0f} | {row['over_native']:.0f}x | {slower} "
+            f"| {1e3 * row['rebuild_seconds']:.0f} | {1e3 * row['cached_seconds']:.0f} |"
+        )
+    lines += ["", "Every access misses", "", "| accesses | how many | million a second |", "|---|--:|--:|"]
+    lines += [f"| {row['what']} | {row['accesses']:,} | {row['misses_per_second'] / 1e6:.1f} |" for row in misses]
+    return "\n".join(lines) + "\n"
 
 
 def main(
     size: str = "paper",
     machine: str = "cache-32k",
     kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    repeats: int = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of which the least time counts.")] = 5,
+    callgrind: Annotated[bool, typer.Option(help="Whether to run the gradients in callgrind too.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the measurements as JSON.")] = False,
     out: Path = Path("out"),
 ) -> None:
-    """Measure, print and save."""
+    """Measure how many accesses a second the hardware model runs, print that and save it.
+
+    For example:
+
+        python -m bench.model_speed --kernels gravity,mttkrp --repeats 9 --no-callgrind --json
+    """
     chosen = Hardware.preset(machine)
-    rows = [measure(SUITE[name], size, chosen, repeats) for name in kernels.split(",")]
-    lines = [
-        f"Gradients at {size} size on {machine}",
-        "",
-        "| kernel | accesses | hits | million accesses a second | time over native | rebuild (ms) | again (ms) |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+    if callgrind and shutil.which("valgrind") is None:
+        print("CALLGRIND IS NOT MEASURED: there is no valgrind", file=sys.stderr)
+        callgrind = False
+    rows = [
+        measure(SUITE[name], size, chosen, repeats, with_callgrind=callgrind) for name in kernels.split(",") if name
     ]
-    for row in rows:
-        speed = f"{row['accesses_per_second'] / 1e6:.0f} | {row['over_native']:.0f}x"
-        builds = f"{1e3 * row['rebuild_seconds']:.0f} | {1e3 * row['cached_seconds']:.0f}"
-        hits = f"{100 * row['hit_share']:.1f} %"
-        lines.append(f"| {row['kernel']} | {row['accesses']:,} | {hits} | {speed} | {builds} |")
-    text = "\n".join(lines) + "\n"
+    misses = measure_misses(chosen, repeats)
+    text = table(rows, misses, size, machine)
+    measured = {"kernels": rows, "misses": misses}
     out.mkdir(parents=True, exist_ok=True)
-    (out / "model_speed.json").write_text(json.dumps(rows, indent=1))
+    (out / "model_speed.json").write_text(json.dumps(measured, indent=1))
     (out / "model_speed.md").write_text(text)
-    print(text)
+    print(json.dumps(measured, indent=1) if as_json else "\n".join([text, *targets(rows, misses)]))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def measure(kernel: Kernel, size: str, repeats: int) -> dict[str, Any]:
     # The gradient without the checks of the Python surface: what C code would pay.
     inputs = grad.prepare(list(kernel.arguments(size).values()), None).inputs
     tasks = {
-        "primal": _Restored(primal, list(kernel.arguments(size).values())),
-        "gradient": _Restored(lambda *inputs: grad.native.call(inputs), inputs),
+        "primal": Restored(primal, list(kernel.arguments(size).values())),
+        "gradient": Restored(lambda *inputs: grad.native.call(inputs), inputs),
     }
     for task in tasks.values():
         task.seconds()
@@ -53,7 +53,7 @@ def measure(kernel: Kernel, size: str, repeats: int) -> dict[str, Any]:
     }
 
 
-class _Restored:
+class Restored:
     """Calls of a function that may overwrite its arguments; they are restored outside of the time that is taken."""
 
     def __init__(self, function: Callable[..., object], arguments: Sequence[Any]):

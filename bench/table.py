@@ -3,14 +3,15 @@
     python -m bench.table [--size paper] [--kernels jacobi,gravity] [--out out]
 
 The baseline is what other tools do: a tape of arrays in a 32 KiB cache. A streamed machine has a scratchpad and a small
-cache, and is also compared with one cache of as much SRAM, with that tape and with one of records. No option depends
-on the kernel. Writes table.json, table.md and table.png.
+cache, and is also compared with one cache of as much SRAM, with that tape and with one of records. The SRAM ratio is
+the smallest cache, with either tape, whose time is within 5 % of the streamed machine's, over all of that one's SRAM.
+No option depends on the kernel. Writes table.json, table.md and table.png.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ import tapeflow
 from bench.figures import grouped_bars
 from bench.suite import SUITE, Kernel
 from tapeflow.hardware import Hardware
+from tapeflow.hardware.sram_ratio import SramRatio, baseline_caches, sram_ratio
 from tapeflow.simulation import options_for
 
 BASELINE = "cache-32k"
@@ -32,6 +34,9 @@ MACHINES = (BASELINE, *(machine for stream, caches in EQUALS.items() for machine
 
 METRICS = {"cycles": "cycles", "DRAM bytes": "dram_bytes", "SRAM bytes": "sram_bytes", "energy on chip (nJ)": "nj"}
 """Column of the table -> key of a measurement."""
+
+SMALLEST, LARGEST = 1 << 11, 1 << 18
+"""Bytes of the caches that the SRAM ratio looks for one among."""
 
 RATIOS = {"cycles": "cycles", "traffic": "dram_bytes", "energy": "nj"}
 """Column of the summary -> key of a measurement."""
@@ -60,6 +65,42 @@ def measure(kernel: Kernel, size: str, machine: Hardware) -> Measurement:
     }
 
 
+def sram_ratios(kernel: Kernel, size: str, our_cycles: Mapping[str, int]) -> dict[str, SramRatio]:
+    """Streamed machine -> its SRAM ratio on this kernel.
+
+    Args:
+        kernel: of the suite.
+        size: of its arguments.
+        our_cycles: streamed machine -> what it took.
+    """
+    loaded, arguments = tapeflow.load(kernel.source), list(kernel.arguments(size).values())
+    likes = [Hardware.preset(BASELINE), Hardware.preset(BASELINE).with_(name="records", pipeline={"layout": "aos"})]
+    made = {
+        like.pipeline.layout: tapeflow.gradient(loaded, wrt=list(kernel.wrt), options=options_for(like))
+        for like in likes
+    }
+    sizes = [1 << log for log in range(SMALLEST.bit_length() - 1, LARGEST.bit_length())]
+    caches = [cache for like in likes for cache in baseline_caches(like, sizes)]
+    known: dict[str, int] = {}
+
+    def cycles(cache: Hardware) -> int:
+        if cache.name not in known:
+            known[cache.name] = tapeflow.simulate(made[cache.pipeline.layout], arguments, hardware=cache).cycles
+        return known[cache.name]
+
+    return {name: sram_ratio(Hardware.preset(name), ours, caches, cycles) for name, ours in our_cycles.items()}
+
+
+def unequal(streams: Sequence[str]) -> Iterator[str]:
+    """What is not equal between the machines that are compared, or that nothing is."""
+    for stream in streams:
+        for other in (BASELINE, *EQUALS[stream]):
+            found = Hardware.preset(stream).differences(Hardware.preset(other))
+            if found:
+                yield f"Not equal between {stream} and {other}: {'; '.join(found)}."
+    yield "All else that a comparison must keep equal is: clock, units, DRAM, requests in flight, memory ports."
+
+
 def markdown(rows: Sequence[Measurement], size: str) -> str:
     """The measurements as two tables: what streaming gains or loses, and all numbers."""
     streams = [stream for stream in EQUALS if any(row["machine"] == stream for row in rows)]
@@ -69,6 +110,8 @@ def markdown(rows: Sequence[Measurement], size: str) -> str:
             "stream wins, below it loses.",
             "",
             *_summary(rows, streams),
+            "",
+            *unequal(streams),
             "",
             f"| kernel | machine | {' | '.join(METRICS)} |",
             f"|---|---|{'--:|' * len(METRICS)}",
@@ -85,6 +128,8 @@ def _numbers(row: Measurement) -> str:
 def _summary(rows: Sequence[Measurement], streams: Sequence[str]) -> Iterator[str]:
     found = {(row["kernel"], row["machine"]): row for row in rows}
     columns = [f"{stream}: {what}" for stream in streams for what in RATIOS]
+    with_sram = all("sram_ratio" in row for row in rows if row["machine"] in streams)
+    columns += [f"{stream}: SRAM ratio" for stream in streams if with_sram]
     yield f"| kernel | tape bytes | against | {' | '.join(columns)} |"
     yield f"|---|--:|---|{'--:|' * len(columns)}"
     for kernel in dict.fromkeys(row["kernel"] for row in rows):
@@ -96,6 +141,8 @@ def _summary(rows: Sequence[Measurement], streams: Sequence[str]) -> Iterator[st
                 for cache, stream in zip(against, streams, strict=True)
                 for key in RATIOS.values()
             ]
+            if with_sram:
+                ratios += [found[kernel, stream]["sram_ratio"] if position == 0 else "" for stream in streams]
             name = (kernel, f"{found[kernel, BASELINE]['tape_bytes']:,}") if position == 0 else ("", "")
             yield f"| {' | '.join([*name, AGAINST[position], *ratios])} |"
 
@@ -133,6 +180,11 @@ def main(
         for machine in MACHINES:
             with console.status(f"{name} on {machine}"):
                 rows.append(measure(SUITE[name], size, Hardware.preset(machine)))
+        ours = {row["machine"]: row for row in rows if row["kernel"] == name and row["machine"] in EQUALS}
+        with console.status(f"{name} on caches of other sizes"):
+            found = sram_ratios(SUITE[name], size, {machine: row["cycles"] for machine, row in ours.items()})
+        for machine, row in ours.items():
+            row["sram_ratio"] = str(found[machine])
     out.mkdir(parents=True, exist_ok=True)
     (out / "table.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)

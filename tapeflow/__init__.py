@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel
     from tapeflow.gradient_check import check
     from tapeflow.hardware import Hardware, Report
+    from tapeflow.jacobians import Jacobian, JacobianResult, jacobian
     from tapeflow.loading import Kernel, load
     from tapeflow.object_simulation import simulate_object
     from tapeflow.options import Options
@@ -24,6 +25,8 @@ __all__ = [
     "Gradient",
     "Hardware",
     "HessianProduct",
+    "Jacobian",
+    "JacobianResult",
     "Jvp",
     "Kernel",
     "Options",
@@ -42,6 +45,7 @@ __all__ = [
     "hvp",
     "i32",
     "i64",
+    "jacobian",
     "jvp",
     "kernel",
     "load",
@@ -55,6 +59,8 @@ _HOME = {
     "Gradient": "api",
     "Hardware": "hardware",
     "HessianProduct": "tangents",
+    "Jacobian": "jacobians",
+    "JacobianResult": "jacobians",
     "Jvp": "tangents",
     "Kernel": "loading",
     "Options": "options",
@@ -73,6 +79,7 @@ _HOME = {
     "hvp": "tangents",
     "i32": "frontend.python",
     "i64": "frontend.python",
+    "jacobian": "jacobians",
     "jvp": "tangents",
     "kernel": "frontend.python",
     "load": "loading",

@@ -11,7 +11,7 @@ result.value, result.gradients["x"]
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, cast
@@ -24,8 +24,11 @@ from tapeflow.arguments import (
     Array,
     Bound,
     BoundArray,
+    Parameter,
     bind,
-    check_array,
+    check_derivative,
+    check_numbers,
+    numpy_type,
     overlaps_itself,
     shares_memory,
 )
@@ -33,8 +36,9 @@ from tapeflow.backend.native import NativeFunction
 from tapeflow.errors import TapeflowError
 from tapeflow.explanation import Explanation, explain
 from tapeflow.loading import Kernel, as_kernel
+from tapeflow.members import members_first, members_last, zeros
 from tapeflow.options import Options
-from tapeflow.pipeline import Compiled, compile_gradient, gradient_name
+from tapeflow.pipeline import Compiled, compile_gradient
 from tapeflow.tape_report import TapeReport, tape_report
 
 RETURN = "return"
@@ -48,6 +52,7 @@ class Result:
     Attributes:
         value: what the kernel returned; None for a void function.
         gradients: for each differentiated argument the gradient: an array of its shape and dtype, a float for a scalar.
+            Of a batch all of them, along one more dimension, the first; for a scalar an array with that alone.
     """
 
     value: float | int | bool | None
@@ -61,12 +66,15 @@ class Call:
     Attributes:
         bound: the kernel's arguments.
         inputs: of the gradient function, in the order of its parameters in the IR: numbers and contiguous arrays.
-        shadows: among `inputs`, by name of the array whose cotangent comes in and whose gradient goes out.
+        shadows: among `inputs`, by name of the array whose cotangent comes in and whose gradient goes out; of a batch,
+            with the members last.
+        adjoints: among `inputs` of a batch, by name of the scalar whose gradients go out.
     """
 
     bound: tuple[Bound, ...]
     inputs: tuple[Any, ...]
     shadows: Mapping[str, Array]
+    adjoints: Mapping[str, Array]
 
 
 class Gradient:
@@ -94,12 +102,22 @@ class Gradient:
     @property
     def name(self) -> str:
         """Of the C function."""
-        return gradient_name(self.kernel, self.compiled.mode)
+        return self.compiled.name
 
     @property
     def wrt(self) -> tuple[str, ...]:
         """What it is differentiated with respect to, in source order."""
         return self.compiled.wrt
+
+    @property
+    def batch(self) -> int | None:
+        """How many cotangents, or tangents in forward mode, it takes at once; None for one alone."""
+        return self.compiled.batch
+
+    @property
+    def _seed_batch(self) -> int | None:
+        """How many cotangents it takes at once."""
+        return self.batch
 
     @property
     def options(self) -> Options:
@@ -154,7 +172,8 @@ class Gradient:
         Args:
             arguments: of the kernel, in source order: Python numbers, NumPy arrays of the declared dtypes and extents.
             seeds: cotangents of the outputs by name: for an array that the kernel writes an array of its shape, for
-                "return" a number (1 when it is not given). A void function needs at least one.
+                "return" a number (1 when it is not given). A void function needs at least one. Of a batch, which needs
+                one too, all of them: along one more dimension, the first; for "return" as many numbers.
             accumulate: arrays by name in `wrt`; the gradients are added to them too.
 
         Raises:
@@ -196,15 +215,37 @@ class Gradient:
             ArgumentError: as calling the gradient does.
             TapeflowError: the kernel, which is MLIR then, has several results.
         """
-        self._check_results()
-        written = [parameter.name in self.compiled.written for parameter in self.parameters]
-        bound = bind(self.parameters, written, arguments, self.kernel.name)
+        bound = self.bind(arguments)
         cotangents = self._check_seeds(seeds, bound)
         shadows = {name: cotangents[name] for name in self.compiled.active}
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
         if self.returns_float:
             inputs.append(cotangents[RETURN])
-        return Call(tuple(bound), (*inputs, *shadows.values()), shadows)
+        scalars = [] if self._seed_batch is None else self._scalars
+        adjoints = {parameter.name: zeros((), parameter.dtype, self._seed_batch) for parameter in scalars}
+        return Call(tuple(bound), (*inputs, *shadows.values(), *adjoints.values()), shadows, adjoints)
+
+    def bind(self, arguments: Sequence[Any]) -> list[Bound]:
+        """The arguments of a call, checked, in the form that C takes.
+
+        Raises:
+            ArgumentError: as calling the gradient does.
+            TapeflowError: the kernel, which is MLIR then, has several results.
+        """
+        self._check_results()
+        written = [parameter.name in self.compiled.written for parameter in self.parameters]
+        return bind(self.parameters, written, arguments, self.kernel.name)
+
+    @property
+    def returned_dtype(self) -> np.dtype[Any]:
+        """The NumPy type of what the kernel returns, which is a number."""
+        (returned,) = self.kernel.function.function_type.outputs
+        return numpy_type(returned)
+
+    @property
+    def _scalars(self) -> list[Parameter]:
+        """The scalars in `wrt`, in source order."""
+        return [parameter for parameter in self.parameters if parameter.name in self.wrt and not parameter.is_array]
 
     def _check_results(self) -> None:
         results = len(self.kernel.function.function_type.outputs)
@@ -222,9 +263,14 @@ class Gradient:
         gradients: dict[str, Any] = {}
         for parameter in self.parameters:
             if parameter.name in self.wrt:
-                is_array = parameter.is_array
-                gradients[parameter.name] = call.shadows[parameter.name] if is_array else float(next(adjoints))
+                gradients[parameter.name] = self._gradient(call, parameter, adjoints)
         return Result(outcome[0] if returned else None, gradients)
+
+    def _gradient(self, call: Call, parameter: Parameter, adjoints: Iterator[Any]) -> Any:
+        if parameter.is_array:
+            shadow = call.shadows[parameter.name]
+            return shadow if self._seed_batch is None else members_first(shadow)
+        return call.adjoints[parameter.name] if parameter.name in call.adjoints else float(next(adjoints))
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
@@ -244,28 +290,36 @@ class Gradient:
                 if self.compiled.active
                 else "return a floating-point number, or write an array of them",
             )
+        if not given and self._seed_batch is not None:
+            raise ArgumentError(
+                f"seeds are needed: {self._seed_batch} cotangents of an output of {self.kernel.name}",
+                hint=f"these have cotangents: {_listed(known)}",
+            )
         cotangents: dict[str, Any] = {}
         if self.returns_float:
-            cotangents[RETURN] = self._return_seed(given.get(RETURN, 1.0))
+            cotangents[RETURN] = self._return_seed(given.get(RETURN))
         for parameter, value in zip(self.parameters, bound, strict=True):
             if parameter.name in self.compiled.active and isinstance(value, BoundArray):
                 shape = value.given.shape
-                if parameter.name not in given:
-                    cotangents[parameter.name] = np.zeros(shape, parameter.dtype)
-                    continue
-                seed = check_array(parameter, given[parameter.name], f"seeds['{parameter.name}']")
-                if seed.shape != shape:
-                    raise ArgumentError(
-                        f"seeds['{parameter.name}']: expected the shape of {parameter.name}, {shape}, got {seed.shape}",
-                        location=parameter.location,
-                    )
-                cotangents[parameter.name] = np.array(seed, order="C")
+                cotangents[parameter.name] = self._seed(parameter, given.get(parameter.name), shape)
         return cotangents
 
-    def _return_seed(self, seed: Any) -> float:
+    def _seed(self, parameter: Parameter, given: Any, shape: tuple[int, ...]) -> Array:
+        """A cotangent of an array, as the gradient takes it; 0 where none is given."""
+        if given is None:
+            return zeros(shape, parameter.dtype, self._seed_batch)
+        seed = check_derivative(parameter, given, f"seeds['{parameter.name}']", shape, self._seed_batch)
+        return np.array(seed, order="C") if self._seed_batch is None else members_last(seed)
+
+    def _return_seed(self, given: Any) -> float | Array:
+        """The cotangent of the return value; 1 where none is given."""
+        role, batch = f"seeds['{RETURN}']", self._seed_batch
+        if batch is not None:
+            return check_numbers(np.ones(batch) if given is None else given, role, self.returned_dtype, batch)
+        seed = 1.0 if given is None else given
         if isinstance(seed, (int, float, np.integer, np.floating)) and not isinstance(seed, bool):
             return float(cast(float, seed))
-        raise ArgumentError(f"seeds['{RETURN}']: expected a number, got {type(seed).__name__}")
+        raise ArgumentError(f"{role}: expected a number, got {type(seed).__name__}")
 
     def _check_accumulate(self, accumulate: Mapping[str, Array], call: Call) -> dict[str, Array]:
         for name, target in accumulate.items():
@@ -277,11 +331,7 @@ class Gradient:
                 )
             parameter = self.parameters[self.position(name)]
             role = f"accumulate['{name}']"
-            if check_array(parameter, target, role).shape != call.shadows[name].shape:
-                shape = call.shadows[name].shape
-                raise ArgumentError(
-                    f"{role}: expected the shape of {name}, {shape}, got {target.shape}", location=parameter.location
-                )
+            check_derivative(parameter, target, role, self._shape(call, name), self._seed_batch)
             if not target.flags.writeable:
                 raise ArgumentError(f"{role}: the array is read-only", location=parameter.location)
             if overlaps_itself(target):
@@ -293,6 +343,12 @@ class Gradient:
                 raise ArgumentError(f"{name} and {other} share memory: a gradient is not added into an argument")
         return dict(accumulate)
 
+    def _shape(self, call: Call, name: str) -> tuple[int, ...]:
+        """Of the array argument called `name`."""
+        bound = call.bound[self.position(name)]
+        assert isinstance(bound, BoundArray)
+        return bound.given.shape
+
     def position(self, name: str) -> int:
         """Where the parameter called `name` stands among the kernel's arguments."""
         return [parameter.name for parameter in self.parameters].index(name)
@@ -302,22 +358,34 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def gradient(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None) -> Gradient:
+def gradient(
+    kernel: Kernel | Callable[..., Any],
+    wrt: Sequence[str],
+    options: Options | None = None,
+    *,
+    batch: int | None = None,
+) -> Gradient:
     """The gradient of `kernel` with respect to some of its parameters.
 
     Args:
         kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape; by default a struct of arrays in cache.
+        batch: how many cotangents it takes at once, for one run of the kernel and one tape: `seeds` then have one more
+            dimension, the first, and so have the gradients.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return Gradient(compile_gradient(as_kernel(kernel), wrt, options or Options()))
+    return Gradient(compile_gradient(as_kernel(kernel), wrt, options or Options(), batch=batch))
 
 
 def value_and_gradient(
-    kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None
+    kernel: Kernel | Callable[..., Any],
+    wrt: Sequence[str],
+    options: Options | None = None,
+    *,
+    batch: int | None = None,
 ) -> Callable[..., tuple[float | int | bool | None, dict[str, Any]]]:
     """A function of the kernel's arguments that returns its value and its gradients, by running it once.
 
@@ -327,11 +395,12 @@ def value_and_gradient(
         kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape.
+        batch: how many cotangents it takes at once.
 
     Raises:
         TapeflowError: as `gradient` does.
     """
-    made = gradient(kernel, wrt, options)
+    made = gradient(kernel, wrt, options, batch=batch)
 
     def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | bool | None, dict[str, Any]]:
         result = made(*arguments, **keywords)

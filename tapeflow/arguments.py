@@ -207,18 +207,19 @@ def bind_scalar(parameter: Parameter, argument: Any) -> int | float | bool:
     return integer
 
 
-def check_array(parameter: Parameter, argument: Any, role: str) -> Array:
+def check_array(parameter: Parameter, argument: Any, role: str, batch: int | None = None) -> Array:
     """`argument`, if it is an array of the elements and the number of dimensions of `parameter`.
 
     Args:
         parameter: whose elements and dimensions it must have.
         argument: what the caller gave.
         role: what to call it in messages.
+        batch: how many such arrays it must hold along one more dimension, the first; None for the array itself.
 
     Raises:
         ArgumentError: it is not.
     """
-    dtype, rank = parameter.dtype, len(parameter.extents or ())
+    dtype, rank = parameter.dtype, len(parameter.extents or ()) + (batch is not None)
     if not isinstance(argument, np.ndarray):
         raise ArgumentError(
             f"{role}: expected a NumPy array of {dtype} with {rank} dimension{'s' * (rank != 1)}, "
@@ -239,11 +240,62 @@ def check_array(parameter: Parameter, argument: Any, role: str) -> Array:
             hint=f"convert it with .astype(numpy.{dtype})",
         )
     if array.ndim != rank:
+        members = "" if batch is None else f", the first for the {batch} members of the batch"
         raise ArgumentError(
-            f"{role}: expected {rank} dimension{'s' * (rank != 1)}, got shape {array.shape}",
+            f"{role}: expected {rank} dimension{'s' * (rank != 1)}{members}, got shape {array.shape}",
             location=parameter.location,
         )
     return array
+
+
+def check_derivative(
+    parameter: Parameter, given: Any, role: str, shape: tuple[int, ...], batch: int | None = None
+) -> Array:
+    """`given`, if it is an array that a derivative of an array argument may be: a cotangent, a tangent, a gradient.
+
+    Args:
+        parameter: the array argument.
+        given: what the caller gave.
+        role: what to call it in messages.
+        shape: of the argument.
+        batch: how many derivatives `given` must hold, along one more dimension, the first; None for one alone.
+
+    Raises:
+        ArgumentError: it is not.
+    """
+    array = check_array(parameter, given, role, batch)
+    if batch is None and array.shape != shape:
+        raise ArgumentError(
+            f"{role}: expected the shape of {parameter.name}, {shape}, got {array.shape}", location=parameter.location
+        )
+    if batch is not None and array.shape != (batch, *shape):
+        raise ArgumentError(
+            f"{role}: expected {batch} of the shape of {parameter.name}, {(batch, *shape)}, got {array.shape}",
+            location=parameter.location,
+        )
+    return array
+
+
+def check_numbers(given: Any, role: str, dtype: np.dtype[Any], batch: int) -> Array:
+    """`given` as an array of the derivatives of a number, one for each member of a batch.
+
+    Args:
+        given: what the caller gave: a sequence of numbers, or an array with one dimension.
+        role: what to call it in messages.
+        dtype: of the number.
+        batch: how many.
+
+    Raises:
+        ArgumentError: it is something else.
+    """
+    expected = f"{role}: expected {batch} number{'s' * (batch != 1)} ({dtype}), one a member of the batch"
+    try:
+        numbers = np.asarray(given)
+    except ValueError:
+        raise ArgumentError(f"{expected}, got {_described(given)}") from None
+    if numbers.dtype.kind not in "fiu" or numbers.shape != (batch,):
+        raise ArgumentError(f"{expected}, got {_described(given)}")
+    return np.array(numbers, dtype)
 
 
 def contiguous(array: Array) -> Array:

@@ -53,6 +53,10 @@ Layout = Annotated[str, typer.Option(help="soa: an array a taped value. aos: rec
 SpadBytes = Annotated[int, typer.Option(min=0, help="Send records through a scratchpad of this size; 0: none.")]
 Buffers = Annotated[int, typer.Option(min=1, help="Tiles of each region in the scratchpad, in rotation.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Overlap transfers with computation.")]
+Batch = Annotated[
+    int | None,
+    typer.Option(min=1, help="So many derivatives at once, for one run of the kernel.  [default: one alone]"),
+]
 ArgumentValues = Annotated[
     list[str] | None,
     typer.Option(
@@ -76,8 +80,10 @@ def grad(
     wrt: Wrt,
     function: Function = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The C file to write.  [default: FUNCTION_grad.c]")
+        Path | None,
+        typer.Option("--output", "-o", help="The C file to write.  [default: its function's name]"),
     ] = None,
+    batch: Batch = None,
     single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
     emit_stage: Annotated[
         str | None, typer.Option(help=f"Print the IR after a stage instead of writing C: {', '.join(STAGES)}.")
@@ -107,6 +113,8 @@ def grad(
 
         tapeflow grad kernel.c --function f --wrt A --explain
 
+        tapeflow grad kernel.c --function f --wrt A --batch 8
+
     The result builds with `cc -std=c99 -c logsum_grad.c` and links with `-lm`.
     """
     from tapeflow.api import gradient
@@ -117,7 +125,7 @@ def grad(
     if emit_stage is not None and emit_stage not in options.stages:
         stages = ", ".join(options.stages)
         raise typer.BadParameter(f"--emit-stage: these options have the stages {stages}; '{emit_stage}' is none")
-    made = gradient(load(kernel, function), wrt=_names(wrt), options=options)
+    made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch)
     if emit_stage is not None:
         text = made.ir(emit_stage)
         if output is None:
@@ -148,8 +156,10 @@ def jvp(
     wrt: Wrt,
     function: Function = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The C file to write.  [default: FUNCTION_jvp.c]")
+        Path | None,
+        typer.Option("--output", "-o", help="The C file to write.  [default: its function's name]"),
     ] = None,
+    batch: Batch = None,
     single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -159,7 +169,7 @@ def jvp(
 
         tapeflow jvp logsum.c --wrt x -o logsum_jvp.c
 
-        tapeflow jvp kernel.c --function f --wrt A,w --single-file
+        tapeflow jvp kernel.c --function f --wrt A,w --single-file --batch 8
 
     The function takes a tangent for each argument in --wrt, after the arguments; the header says which.
     """
@@ -167,7 +177,7 @@ def jvp(
     from tapeflow.files import write_together
     from tapeflow.tangents import jvp as forward_mode
 
-    made = forward_mode(load(kernel, function), wrt=_names(wrt))
+    made = forward_mode(load(kernel, function), wrt=_names(wrt), batch=batch)
     files = gradient_files(made, output or Path(f"{made.name}.c"), single_file=single_file)
     write_together(files)
     if as_json:
@@ -185,6 +195,7 @@ def check(
     args: ArgumentFile = None,
     seed: Seed = 0,
     interval: Interval = (-1.0, 1.0),
+    batch: Batch = None,
     directions: Annotated[int, typer.Option(min=1, help="Random directions for each argument.")] = 2,
     recompute: Recompute = "balanced",
     layout: Layout = "soa",
@@ -201,14 +212,15 @@ def check(
 
         tapeflow check kernel.c --function f --wrt A,w --args inputs.npz
 
+        tapeflow check kernel.c --function f --wrt A --args inputs.npz --batch 4
+
     Exits with 1 if they disagree.
     """
     from tapeflow.api import gradient
     from tapeflow.gradient_check import check as check_gradient
 
-    made = gradient(
-        load(kernel, function), wrt=_names(wrt), options=_options(recompute, layout, spad_bytes, buffers, stream)
-    )
+    options = _options(recompute, layout, spad_bytes, buffers, stream)
+    made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch)
     arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)
@@ -300,7 +312,7 @@ def simulate(
         files |= report_files(reports, report)
     write_together(files)
     if as_json:
-        print_json({_distinct(done, reports): done.as_dict() for done in reports})
+        print_json(Comparison(tuple(reports)).as_dict())
     else:
         Console().print(Comparison(tuple(reports)) if len(reports) > 1 else reports[0])
 
@@ -326,12 +338,6 @@ def _check_what_is_simulated(
         raise typer.BadParameter("--source: give a C header or source that declares the entry")
     if kernel is None and timeline is not None:
         raise typer.BadParameter("--timeline: an object has no schedule to show; leave it out")
-
-
-def _distinct(report: Report, reports: list[Report]) -> str:
-    """The machine's name, and before it what ran where several reports are of one machine."""
-    name = report.hardware.name
-    return name if sum(name == other.hardware.name for other in reports) == 1 else f"{report.label} on {name}"
 
 
 def _simulate_kernel(

@@ -52,7 +52,9 @@ def list_machines(as_json: Json = False) -> None:
 @app.command()
 def show(
     machine: Machine,
-    fields: Annotated[bool, typer.Option("--fields", help="Say beside each field what it is, and its unit.")] = False,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="Say beside each field its unit, what it is, and its source.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print every field of a machine, as a YAML file that is read back.
@@ -131,14 +133,15 @@ def _tape(machine: Hardware) -> str:
 
 
 def _described(machine: Hardware) -> Table:
-    from tapeflow.hardware.fields import field_descriptions, flat_fields
+    from tapeflow.hardware.fields import field_texts, flat_fields
 
-    descriptions = field_descriptions()
+    texts = field_texts()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("field", "value", "what it is"):
+    for heading in ("field", "value", "unit", "what it is", "source"):
         table.add_column(heading, overflow="fold")
     for name, value in flat_fields(machine).items():
-        table.add_row(name, _shown(value), descriptions.get(name, ""))
+        text = texts[name]
+        table.add_row(name, _shown(value), text.unit, text.description, text.source)
     return table
 
 

@@ -125,20 +125,20 @@ class Explanation:
         if not everything:
             yield "nothing is taped: all that the reverse sweep needs is had again"
             return
-        rows = [("taped in", "value", "computed at", "bytes", "records")]
+        rows = [("taped in", "value", "computed at", "bytes", "records", "why")]
         for loop, place, region in everything:
             where = loop if place is None else f"{loop} ({_short(place, None)})"
             for position, field in enumerate(region.fields):
-                count = "as needed" if region.records is None else region.records
-                records = count if region.exact or region.records is None else f"at most {count}"
                 first = position == 0
+                count = "one an iteration" if region.records is None else region.count
                 rows.append(
                     (
                         where if first else "",
                         field.name,
                         field.source or "-",
                         str(field.bytes),
-                        records if first else "",
+                        count if first else "",
+                        field.why,
                     )
                 )
         yield from aligned(rows)

@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import Float32Type
 
 from tapeflow.api import RETURN, Gradient
+from tapeflow.api import gradient as differentiated
 from tapeflow.arguments import Array, Parameter
 from tapeflow.errors import TapeflowError, remark
 from tapeflow.loading import Kernel
@@ -52,6 +53,7 @@ class DirectionCheck:
         dot_error: of `forward` against `gradient`, relative to the sum of the magnitudes of the terms in the larger of
             the two dot products; None with `forward`.
         dot_tolerance: that `dot_error` is held against.
+        member: which cotangents of a batch; None of a gradient for one alone.
     """
 
     wrt: str
@@ -64,6 +66,7 @@ class DirectionCheck:
     forward_error: float | None = None
     dot_error: float | None = None
     dot_tolerance: float = DOT_TOLERANCE[np.dtype(np.float64)]
+    member: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -117,9 +120,8 @@ class CheckReport:
             forward = "-" if check.forward is None else f"{check.forward:.14g}"
             errors = (check.error, check.forward_error, check.dot_error)
             shown = "  ".join(f"{'-':<7}" if error is None else f"{error:<7.1e}" for error in errors)
-            lines.append(
-                f"{check.wrt:<12}{check.gradient:<22.14g}{forward:<22}{check.difference:<22.14g}{shown}  {verdict}"
-            )
+            wrt = check.wrt if check.member is None else f"{check.wrt} ({check.member})"
+            lines.append(f"{wrt:<12}{check.gradient:<22.14g}{forward:<22}{check.difference:<22.14g}{shown}  {verdict}")
         return "\n".join(lines)
 
 
@@ -138,7 +140,8 @@ def check(
     Args:
         gradient: what `tapeflow.gradient` returned.
         arguments: of the kernel, in source order; they are not changed.
-        seeds: cotangents of the outputs; by default 1 for the return value and random ones for the arrays written.
+        seeds: cotangents of the outputs; by default 1 for the return value and random ones for the arrays written. Of a
+            gradient with a batch all of them, and by default random ones for the return value too. Each is checked.
         directions: how many random directions for each differentiated argument.
         seed: of the generator that draws directions and cotangents.
         tolerance: the relative error that passes; by default as in `TOLERANCE`, for the argument's type.
@@ -149,73 +152,84 @@ def check(
     """
     rng = np.random.default_rng(seed)
     cotangents = dict(seeds) if seeds is not None else _random_cotangents(gradient, arguments, rng)
-    result = gradient(*_copies(arguments), seeds=cotangents)
-    along = _Along(gradient, arguments, cotangents)
-    tangents = _Forward(gradient, arguments, cotangents) if forward else None
+    weights = _members(gradient, cotangents)
+    adjoints = _members(gradient, gradient(*_copies(arguments), seeds=cotangents).gradients)
+    # The primal's values are those of any gradient; with one cotangent they are had soonest.
+    values = gradient if gradient.batch is None else differentiated(gradient.kernel, gradient.wrt, gradient.options)
+    lines = [_Along(values, arguments, weight) for weight in weights]
+    tangents = _Forward(gradient, arguments) if forward else None
     checks: list[DirectionCheck] = []
     for position, parameter in enumerate(gradient.parameters):
         if parameter.name not in gradient.wrt:
             continue
+        limit = TOLERANCE[parameter.dtype] if tolerance is None else tolerance
         for _ in range(directions):
             # In the argument's type, so that forward mode is given the direction that the others see.
-            drawn = np.asarray(rng.standard_normal(np.shape(arguments[position])), parameter.dtype)
-            direction = drawn.astype(np.float64)
-            terms = np.asarray(result.gradients[parameter.name], np.float64) * direction
-            product = float(np.sum(terms))
-            scale = _size(arguments[position])
-            found, step = _derivative(along.line(position, direction, parameter), scale, _STEPS[parameter.dtype])
-            limit = TOLERANCE[parameter.dtype] if tolerance is None else tolerance
-            error = _relative_error(product, found)
-            check = DirectionCheck(parameter.name, product, found, step, error, limit)
-            checks.append(tangents.extend(check, terms, drawn) if tangents else check)
+            shape = np.shape(arguments[position])
+            drawn = [np.asarray(rng.standard_normal(shape), parameter.dtype) for _ in weights]
+            outputs = tangents.outputs(parameter.name, drawn) if tangents else None
+            for k, (line, weight) in enumerate(zip(lines, weights, strict=True)):
+                direction = drawn[k].astype(np.float64)
+                terms = np.asarray(adjoints[k][parameter.name], np.float64) * direction
+                product = float(np.sum(terms))
+                found, step = _derivative(
+                    line.line(position, direction, parameter), _size(arguments[position]), _STEPS[parameter.dtype]
+                )
+                error = _relative_error(product, found)
+                member = None if gradient.batch is None else k
+                check = DirectionCheck(parameter.name, product, found, step, error, limit, member=member)
+                checks.append(check if outputs is None else _with_forward(check, terms, outputs[k], weight, gradient))
     return CheckReport(tuple(checks))
 
 
-class _Forward:
-    """Forward mode at the same arguments, weighted with the same cotangents."""
+def _members(gradient: Gradient, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`values`, cotangents or gradients by name, for each member of the batch; of no batch as they are."""
+    if gradient.batch is None:
+        return [dict(values)]
+    return [{name: of_all[k] for name, of_all in values.items()} for k in range(gradient.batch)]
 
-    def __init__(self, gradient: Gradient, arguments: Sequence[Any], cotangents: Mapping[str, Any]):
+
+class _Forward:
+    """Forward mode at the same arguments."""
+
+    def __init__(self, gradient: Gradient, arguments: Sequence[Any]):
         self._arrays = {parameter.name for parameter in gradient.parameters if parameter.is_array}
-        self._arguments, self._cotangents = arguments, cotangents
-        self._limit = DOT_TOLERANCE[_shortest_type(gradient.kernel)]
+        self._gradient, self._arguments = gradient, arguments
         self._jvp: Jvp | None = None
         try:
-            self._jvp = jvp(gradient.kernel, gradient.wrt)
+            self._jvp = jvp(gradient.kernel, gradient.wrt, batch=gradient.batch)
         except TapeflowError as error:
             remark(f"forward mode is not checked, it refuses {gradient.kernel.name}: {error.message}", error.position)
 
-    def extend(self, check: DirectionCheck, terms: Array, direction: Array) -> DirectionCheck:
-        """`check`, of the gradient with the `terms` of its dot product, with what forward mode gives in `direction`."""
+    def outputs(self, wrt: str, directions: Sequence[Array]) -> list[dict[str, Any]] | None:
+        """The tangents of all arrays, and of the return value, for each of the `directions` of `wrt`."""
         if self._jvp is None:
-            return check
-        tangents = {check.wrt: direction if check.wrt in self._arrays else float(direction)}
-        result = self._jvp(*_copies(self._arguments), tangents=tangents)
-        outputs = [
-            np.ravel(terms_of) for terms_of in self._terms(result.tangents | _unwritten(tangents, result.tangents))
-        ]
-        weighted = np.concatenate(outputs) if outputs else np.zeros(1)
-        forward = float(np.sum(weighted))
-        size = max(float(np.sum(np.abs(weighted))), float(np.sum(np.abs(terms))))
-        return replace(
-            check,
-            forward=forward,
-            forward_error=_relative_error(forward, check.difference),
-            dot_error=_relative_error(forward, check.gradient, size),
-            dot_tolerance=self._limit,
-        )
-
-    def _terms(self, tangents: Mapping[str, Any]) -> Iterator[Array]:
-        """Of `<J v, w>`, for each output."""
-        for name, tangent in tangents.items():
-            weight = self._cotangents.get(name, 1.0 if name == RETURN else 0.0)
-            yield np.asarray(tangent, np.float64) * np.asarray(weight, np.float64)
+            return None
+        tangent = directions[0] if self._gradient.batch is None else np.stack(directions)
+        tangents = {wrt: tangent if self._gradient.batch is not None or wrt in self._arrays else float(tangent)}
+        found = self._jvp(*_copies(self._arguments), tangents=tangents).tangents
+        # An array that the kernel leaves as it is is at the end what it was at entry, and may have a weight.
+        return _members(self._gradient, found | ({} if wrt in found or wrt not in self._arrays else tangents))
 
 
-def _unwritten(tangents: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the arrays that the kernel leaves as they are: the same at the end as at entry, and one may have a weight."""
-    return {
-        name: tangent for name, tangent in tangents.items() if isinstance(tangent, np.ndarray) and name not in outputs
-    }
+def _with_forward(
+    check: DirectionCheck, terms: Array, outputs: Mapping[str, Any], weights: Mapping[str, Any], gradient: Gradient
+) -> DirectionCheck:
+    """`check`, of the gradient with the `terms` of its dot product, with that of the tangents `outputs`."""
+    products = [
+        np.ravel(np.asarray(tangent, np.float64) * np.asarray(weights.get(name, float(name == RETURN)), np.float64))
+        for name, tangent in outputs.items()
+    ]
+    weighted = np.concatenate(products) if products else np.zeros(1)
+    forward = float(np.sum(weighted))
+    size = max(float(np.sum(np.abs(weighted))), float(np.sum(np.abs(terms))))
+    return replace(
+        check,
+        forward=forward,
+        forward_error=_relative_error(forward, check.difference),
+        dot_error=_relative_error(forward, check.gradient, size),
+        dot_tolerance=DOT_TOLERANCE[_shortest_type(gradient.kernel)],
+    )
 
 
 def _shortest_type(kernel: Kernel) -> np.dtype[Any]:
@@ -248,7 +262,7 @@ class _Along:
 
     def _objective(self, arguments: list[Any]) -> float:
         value = self._gradient(*arguments, seeds=self._cotangents).value
-        total = self._cotangents.get("return", 1.0) * value if isinstance(value, float) else 0.0
+        total = float(self._cotangents.get("return", 1.0)) * value if isinstance(value, float) else 0.0
         for name, cotangent in self._cotangents.items():
             if name != "return":
                 output = arguments[self._gradient.position(name)]
@@ -258,9 +272,12 @@ class _Along:
 
 def _random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.random.Generator) -> dict[str, Any]:
     cotangents: dict[str, Any] = {}
+    leading = () if gradient.batch is None else (gradient.batch,)
+    if gradient.batch is not None and gradient.returns_float:
+        cotangents[RETURN] = rng.standard_normal(gradient.batch)
     for name in gradient.outputs:
         parameter = gradient.parameters[gradient.position(name)]
-        shape = np.shape(arguments[gradient.position(name)])
+        shape = (*leading, *np.shape(arguments[gradient.position(name)]))
         cotangents[name] = np.asarray(rng.standard_normal(shape), parameter.dtype)
     return cotangents
 

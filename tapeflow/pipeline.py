@@ -51,6 +51,7 @@ class Compiled:
         final: the gradient as it was printed.
         printed: the gradient as C.
         mode: which derivative it is.
+        batch: how many cotangents, or tangents in forward mode, it takes at once; None for one alone.
     """
 
     kernel: Kernel
@@ -63,6 +64,12 @@ class Compiled:
     final: func.FuncOp
     printed: PrintedC
     mode: Mode = Mode.GRADIENT
+    batch: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return gradient_name(self.kernel, self.mode, self.batch)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -77,7 +84,7 @@ class Compiled:
         """
         if stage not in self.stages:
             raise ValueError(f"no stage '{stage}' here: the stages are {', '.join(self.stages)}")
-        module = requested(self.kernel, self.wrt, self.active, self.mode)
+        module = requested(self.kernel, self.wrt, self.active, self.mode, self.batch)
         run_passes(module, self.options.passes()[: STAGES.index(stage)])
         return ir_text(module)
 
@@ -88,6 +95,7 @@ def compile_gradient(
     options: Options,
     last_stage: str | None = None,
     mode: Mode = Mode.GRADIENT,
+    batch: int | None = None,
 ) -> Compiled:
     """Differentiate `kernel` and print the result as C.
 
@@ -97,10 +105,12 @@ def compile_gradient(
         options: what to do with the tape.
         last_stage: where to stop, from "differentiate" on; at the end of `options` by default.
         mode: which derivative to make.
+        batch: of how many cotangents, or tangents in forward mode, at once.
 
     Raises:
-        TapeflowError: `wrt` does not fit the kernel, or the kernel cannot be differentiated.
+        TapeflowError: `batch` is out of range, `wrt` does not fit the kernel, or the kernel cannot be differentiated.
     """
+    check_batch(batch)
     chosen = check_wrt(kernel, wrt)
     written = frozenset(kernel.parameters[argument.index].name for argument in written_arguments(kernel.function))
     active = tuple(
@@ -109,13 +119,14 @@ def compile_gradient(
     stages = options.stages if last_stage is None else options.stages[: options.stages.index(last_stage) + 1]
     passes = options.passes()[: len(stages) - 1]
     unlayered = [a_pass for stage, a_pass in zip(stages[1:], passes, strict=True) if stage not in ("layers", "streams")]
-    module = requested(kernel, chosen, active, mode)
+    module = requested(kernel, chosen, active, mode, batch)
     run_passes(module, unlayered)
     recording = module
     if len(unlayered) < len(passes):
         recording = module.clone()
         run_passes(module, passes[len(unlayered) :])
-    final = gradient_of(module, kernel, mode)
+    name = gradient_name(kernel, mode, batch)
+    final = _function(module, name)
     return Compiled(
         kernel,
         chosen,
@@ -123,11 +134,25 @@ def compile_gradient(
         stages[-1],
         written,
         active,
-        gradient_of(recording, kernel, mode),
+        _function(recording, name),
         final,
-        print_c(final, name=gradient_name(kernel, mode)),
+        print_c(final, name=name),
         mode,
+        batch,
     )
+
+
+def check_batch(batch: int | None) -> None:
+    """Refuse a batch that has no member, or too many.
+
+    Raises:
+        TapeflowError: it does.
+    """
+    if batch is not None and (type(batch) is not int or not 1 <= batch <= ad.MOST_MEMBERS):
+        raise TapeflowError(
+            f"batch={batch!r}: a batch has 1 to {ad.MOST_MEMBERS} members, a whole number",
+            hint="each member has code of its own; go through more cotangents or tangents by several calls",
+        )
 
 
 def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
@@ -157,18 +182,28 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in by_name if name in wrt)
 
 
-def gradient_name(kernel: Kernel, mode: Mode = Mode.GRADIENT) -> str:
+def gradient_name(kernel: Kernel, mode: Mode = Mode.GRADIENT, batch: int | None = None) -> str:
     """What the gradient, or another derivative, of `kernel` is called."""
-    return f"{kernel.name}_{mode.value}"
+    name = f"{kernel.name}_{mode.value}"
+    return name if batch is None else f"{name}_{batch}"
 
 
 def gradient_of(module: ModuleOp, kernel: Kernel, mode: Mode = Mode.GRADIENT) -> func.FuncOp:
     """The gradient, or another derivative, of `kernel` in `module`, after differentiation."""
-    name = gradient_name(kernel, mode)
+    return _function(module, gradient_name(kernel, mode))
+
+
+def _function(module: ModuleOp, name: str) -> func.FuncOp:
     return next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == name)
 
 
-def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str], mode: Mode = Mode.GRADIENT) -> ModuleOp:
+def requested(
+    kernel: Kernel,
+    wrt: Collection[str],
+    arrays: Collection[str],
+    mode: Mode = Mode.GRADIENT,
+    batch: int | None = None,
+) -> ModuleOp:
     """The kernel's module with the request for its derivative: the returned float, `wrt` and `arrays` are active.
 
     Requests that were in the module are left out; nobody asked for them here.
@@ -177,7 +212,7 @@ def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str], mod
         TapeflowError: the module has something else of the gradient's name.
     """
     module = kernel.module.clone()
-    made = {gradient_name(kernel, it) for it in ((Mode.GRADIENT, mode) if mode is Mode.HVP else (mode,))}
+    made = {gradient_name(kernel, mode, batch), *((gradient_name(kernel),) if mode is Mode.HVP else ())}
     for op in list(module.ops):
         if isinstance(op, ad.DerivativeRequest):
             op.detach()
@@ -190,28 +225,34 @@ def requested(kernel: Kernel, wrt: Collection[str], arrays: Collection[str], mod
             )
     arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
     results = [_mark(isinstance(type_, AnyFloat)) for type_ in kernel.function.function_type.outputs]
-    for request in _requests(kernel, mode, arguments, results):
+    for request in _requests(kernel, mode, arguments, results, batch):
         request.location = kernel.function.location
         module.body.block.add_op(request)
     return module
 
 
 def _requests(
-    kernel: Kernel, mode: Mode, arguments: Sequence[ad.Activity], results: Sequence[ad.Activity]
+    kernel: Kernel,
+    mode: Mode,
+    arguments: Sequence[ad.Activity],
+    results: Sequence[ad.Activity],
+    batch: int | None,
 ) -> Iterator[ad.DerivativeRequest]:
+    name = gradient_name(kernel, mode, batch)
     if mode is Mode.JVP:
-        yield ad.JvpOp(gradient_name(kernel, mode), kernel.name, arguments, results)
-        return
-    gradient = gradient_name(kernel)
-    yield ad.VjpOp(gradient, kernel.name, arguments, results)
+        yield ad.JvpOp(name, kernel.name, arguments, results, batch)
+    if mode is Mode.GRADIENT:
+        yield ad.VjpOp(name, kernel.name, arguments, results, batch)
     if mode is Mode.HVP:
+        gradient = gradient_name(kernel)
+        yield ad.VjpOp(gradient, kernel.name, arguments, results)
         # Of the gradient's own arguments the seeds are held fixed; of its results only the adjoints have tangents.
         active = [p for p, mark in zip(kernel.parameters, arguments, strict=True) if mark is ad.Activity.ACTIVE]
         seeds = [ad.Activity.CONST for mark in results if mark is ad.Activity.ACTIVE]
         shadows = [ad.Activity.ACTIVE for parameter in active if parameter.is_array]
         adjoints = [ad.Activity.ACTIVE for parameter in active if not parameter.is_array]
         primal = [ad.Activity.CONST for _ in results]
-        yield ad.JvpOp(gradient_name(kernel, mode), gradient, [*arguments, *seeds, *shadows], [*primal, *adjoints])
+        yield ad.JvpOp(name, gradient, [*arguments, *seeds, *shadows], [*primal, *adjoints], batch)
 
 
 def _mark(active: bool) -> ad.Activity:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from pydantic import ValidationError
 from xdsl.dialects import func
 
 from tapeflow.analysis.library_functions import library_function
@@ -14,10 +15,12 @@ from tapeflow.api import Call, Gradient, Result
 from tapeflow.arguments import Array, BoundArray
 from tapeflow.backend.native import build_model
 from tapeflow.backend.printed import PrintedC
+from tapeflow.backend.reread_inputs import reread_inputs
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.dialects import spad
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Counters, Hardware, Report
+from tapeflow.hardware.config import explain
 from tapeflow.hardware.machine import machine_header
 from tapeflow.hardware.reuse import read as read_reuse
 from tapeflow.hardware.timeline import read as read_timeline
@@ -36,8 +39,15 @@ def machine(hardware: Hardware | str) -> Hardware:
 
 
 def options_for(hardware: Hardware) -> Options:
-    """How the tape is treated for `hardware`: as the pipeline in its description says."""
-    return Options.model_validate(hardware.pipeline.model_dump())
+    """How the tape is treated for `hardware`: as the pipeline in its description says.
+
+    Raises:
+        TapeflowError: the parts of the pipeline contradict one another, e.g. tiles are smaller than a burst.
+    """
+    try:
+        return Options.model_validate(hardware.pipeline.model_dump())
+    except ValidationError as error:
+        raise TapeflowError(f"{hardware.name}: pipeline: {explain(error)}") from error
 
 
 def simulate(
@@ -79,7 +89,10 @@ def simulate(
     counters = Counters(model.counters, model.executions)
     recorded = read_timeline(model.library, model.tape, _block_names(printed)) if timeline else None
     curve = read_reuse(model.library, model.tape) if reuse else None
-    return Report.from_counters(chosen, counters, schedule.mix, label=gradient.name, timeline=recorded, reuse=curve)
+    again = reread_inputs(printed, len(gradient.parameters))
+    return Report.from_counters(
+        chosen, counters, schedule.mix, label=gradient.name, timeline=recorded, reuse=curve, reread=again
+    )
 
 
 def _block_names(printed: PrintedC) -> dict[str, str]:

@@ -14,11 +14,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tapeflow.api import RETURN, Gradient, Result
-from tapeflow.arguments import ArgumentError, Array, Bound, BoundArray, bind, bind_scalar, check_array
+from tapeflow.arguments import (
+    ArgumentError,
+    Array,
+    Bound,
+    BoundArray,
+    Parameter,
+    bind_scalar,
+    check_derivative,
+    check_numbers,
+)
 from tapeflow.loading import Kernel, as_kernel
+from tapeflow.members import members_first, zeros
 from tapeflow.options import Options
 from tapeflow.pipeline import Mode, compile_gradient
 
@@ -30,7 +38,8 @@ class TangentResult:
     Attributes:
         value: what the kernel returned; None for a void function.
         tangents: of the outputs: of the return value, called "return", a float; of each array that the kernel writes
-            an array of its shape and dtype, the tangent of its final value.
+            an array of its shape and dtype, the tangent of its final value. Of a batch all of them, along one more
+            dimension, the first.
     """
 
     value: float | int | bool | None
@@ -42,19 +51,32 @@ class ProductResult(Result):
     """What a call of a `HessianProduct` gives, beside value and gradients.
 
     Attributes:
-        products: for each differentiated argument the derivative of its gradient along the vectors, of its shape.
+        products: for each differentiated argument the derivative of its gradient along the vectors, of its shape. Of a
+            batch all of them, along one more dimension, the first.
     """
 
     products: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class TangentCall:
+    """One call of a `Jvp`, checked and ready to run.
+
+    Attributes:
+        bound: the kernel's arguments.
+        inputs: of the tangent function, in the order of its parameters in the IR.
+        directions: among `inputs`, by name: tangents that come in, and of arrays also go out.
+        of_return: among `inputs` of a batch: where the tangents of the return value go.
+    """
+
+    bound: tuple[Bound, ...]
+    inputs: tuple[Any, ...]
+    directions: Mapping[str, Any]
+    of_return: Array | None
+
+
 class _Tangents(Gradient):
     """A derivative that takes tangents of its arguments."""
-
-    def _arguments(self, arguments: Sequence[Any]) -> list[Bound]:
-        self._check_results()
-        written = [parameter.name in self.compiled.written for parameter in self.parameters]
-        return bind(self.parameters, written, arguments, self.kernel.name)
 
     def _directions(self, given: Mapping[str, Any], bound: Sequence[Bound], role: str) -> dict[str, Any]:
         """A tangent for every active argument, fresh arrays that the function may change; 0 where none is given."""
@@ -68,29 +90,37 @@ class _Tangents(Gradient):
         for parameter, value in zip(self.parameters, bound, strict=True):
             name = parameter.name
             if isinstance(value, BoundArray) and name in self.compiled.active:
-                directions[name] = np.zeros(value.given.shape, parameter.dtype)
-                if name in given:
-                    tangent = check_array(parameter, given[name], f"{role}['{name}']")
-                    if tangent.shape != value.given.shape:
-                        raise ArgumentError(
-                            f"{role}['{name}']: expected the shape of {name}, {value.given.shape}, got {tangent.shape}",
-                            location=parameter.location,
-                        )
-                    directions[name][...] = tangent
+                directions[name] = self._direction(parameter, given.get(name), value.given.shape, role)
             elif name in self.wrt:
-                directions[name] = self._scalar_direction(name, given.get(name, 0.0), role)
+                directions[name] = self._scalar_direction(parameter, given.get(name), role)
         return directions
 
-    def _scalar_direction(self, name: str, given: Any, role: str) -> float:
+    def _direction(self, parameter: Parameter, given: Any, shape: tuple[int, ...], role: str) -> Array:
+        direction = zeros(shape, parameter.dtype, self.batch)
+        if given is not None:
+            self._seen(direction)[...] = check_derivative(
+                parameter, given, f"{role}['{parameter.name}']", shape, self.batch
+            )
+        return direction
+
+    def _scalar_direction(self, parameter: Parameter, given: Any, role: str) -> float | Array:
+        if given is None:
+            return 0.0 if self.batch is None else zeros((), parameter.dtype, self.batch)
+        if self.batch is not None:
+            return check_numbers(given, f"{role}['{parameter.name}']", parameter.dtype, self.batch)
         try:
-            return float(bind_scalar(self.parameters[self.position(name)], given))
+            return float(bind_scalar(parameter, given))
         except ArgumentError as error:
             raise ArgumentError(f"{role}: {error.message}", location=error.position) from None
 
     def _in_order(self, directions: Mapping[str, Any]) -> list[Any]:
         """The scalars' tangents, then the arrays', as the function takes them."""
-        scalars = [it for it in directions.values() if not isinstance(it, np.ndarray)]
-        return [*scalars, *(it for it in directions.values() if isinstance(it, np.ndarray))]
+        scalars = {parameter.name for parameter in self.parameters if not parameter.is_array}
+        return [directions[name] for name in sorted(directions, key=lambda name: name not in scalars)]
+
+    def _seen(self, array: Array) -> Array:
+        """An array of the derivatives of an array as the caller sees it."""
+        return array if self.batch is None else members_first(array)
 
 
 def _write_back(bound: Sequence[Bound]) -> None:
@@ -100,7 +130,7 @@ def _write_back(bound: Sequence[Bound]) -> None:
 
 
 class Jvp(_Tangents):
-    """The directional derivative of a kernel in forward mode, without a tape; `jvp` makes it.
+    """The directional derivative of a kernel in forward mode, without a tape, or a batch of them; `jvp` makes it.
 
     Arrays that the kernel writes are updated in place. Calls from several threads take turns.
     """
@@ -111,22 +141,38 @@ class Jvp(_Tangents):
         Args:
             arguments: of the kernel, in source order.
             tangents: by name in `wrt`: for a scalar a number, for an array one of its shape and dtype, which is not
-                changed. What is not there is zero; so are the tangents of all other arguments.
+                changed. What is not there is zero; so are the tangents of all other arguments. Of a batch all of them,
+                along one more dimension, the first; for a scalar as many numbers.
 
         Raises:
             ArgumentError: an argument or tangent does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for local arrays; all arrays are unchanged.
             TapeflowError: there is no C compiler, or it fails.
         """
-        bound = self._arguments(arguments)
+        call = self.prepare_tangents(arguments, tangents)
+        with self._lock:
+            outcome = self.native.call(call.inputs)
+        _write_back(call.bound)
+        found: dict[str, Any] = {}
+        if self.returns_float:
+            found[RETURN] = call.of_return if call.of_return is not None else float(outcome[1])
+        found |= {name: self._seen(call.directions[name]) for name in self.outputs}
+        return TangentResult(outcome[0] if outcome else None, found)
+
+    def prepare_tangents(self, arguments: Sequence[Any], tangents: Mapping[str, Any]) -> TangentCall:
+        """Check the arguments of a call, and make the tangents that the function may change.
+
+        Raises:
+            ArgumentError: as calling it does.
+        """
+        bound = self.bind(arguments)
         directions = self._directions(tangents, bound, "tangents")
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
-        with self._lock:
-            outcome = self.native.call([*inputs, *self._in_order(directions)])
-        _write_back(bound)
-        found: dict[str, Any] = {RETURN: float(outcome[1])} if self.returns_float else {}
-        found |= {name: directions[name] for name in self.outputs}
-        return TangentResult(outcome[0] if outcome else None, found)
+        inputs += self._in_order(directions)
+        of_return: Array | None = None
+        if self.batch is not None and self.returns_float:
+            inputs.append(of_return := zeros((), self.returned_dtype, self.batch))
+        return TangentCall(tuple(bound), tuple(inputs), directions, of_return)
 
 
 class HessianProduct(_Tangents):
@@ -134,7 +180,12 @@ class HessianProduct(_Tangents):
 
     For a kernel that returns a number, or with seeds for a weighted sum of its outputs, the products are those of the
     Hessian with the vectors. Arrays that the kernel writes are updated in place. Calls from several threads take turns.
+    A batch is of vectors; cotangents are those of one gradient.
     """
+
+    @property
+    def _seed_batch(self) -> int | None:
+        return None
 
     def __call__(  # pyright: ignore[reportIncompatibleMethodOverride] # other keywords
         self, *arguments: Any, vectors: Mapping[str, Any], seeds: Mapping[str, Any] | None = None
@@ -144,6 +195,7 @@ class HessianProduct(_Tangents):
         Args:
             arguments: of the kernel, in source order.
             vectors: by name in `wrt`: numbers, and arrays of the argument's shape and dtype. What is not there is zero.
+                Of a batch all of them, along one more dimension, the first; for a scalar as many numbers.
             seeds: cotangents of the outputs, as for a gradient; they are held fixed.
 
         Raises:
@@ -153,43 +205,54 @@ class HessianProduct(_Tangents):
         """
         call = self.prepare(arguments, seeds)
         directions = self._directions(vectors, call.bound, "vectors")
-        products: dict[str, Array] = {name: np.zeros_like(shadow) for name, shadow in call.shadows.items()}
+        products: dict[str, Any] = {
+            name: zeros(shadow.shape, shadow.dtype, self.batch) for name, shadow in call.shadows.items()
+        }
+        of_scalars = [] if self.batch is None else [zeros((), it.dtype, self.batch) for it in self._scalars]
         with self._lock:
-            outcome = self.native.call([*call.inputs, *self._in_order(directions), *products.values()])
+            outcome = self.native.call([*call.inputs, *self._in_order(directions), *products.values(), *of_scalars])
         _write_back(call.bound)
-        scalars = sum(not parameter.is_array and parameter.name in self.wrt for parameter in self.parameters)
-        tangents = iter(outcome[len(outcome) - scalars :])
-        result = self.collect(call, outcome[: len(outcome) - scalars])
+        behind = len(outcome) - (len(self._scalars) if self.batch is None else 0)
+        result = self.collect(call, outcome[:behind])
+        tangents = iter(of_scalars if self.batch is not None else map(float, outcome[behind:]))
         found: dict[str, Any] = {
-            p.name: products[p.name] if p.is_array else float(next(tangents))
+            p.name: self._seen(products[p.name]) if p.is_array else next(tangents)
             for p in self.parameters
             if p.name in self.wrt
         }
         return ProductResult(result.value, result.gradients, found)
 
 
-def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str]) -> Jvp:
+def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], *, batch: int | None = None) -> Jvp:
     """The directional derivative of `kernel` with respect to some of its parameters.
 
     Args:
         kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
+        batch: how many tangents it takes at once, for one run of the kernel.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return Jvp(compile_gradient(as_kernel(kernel), wrt, Options(), mode=Mode.JVP))
+    return Jvp(compile_gradient(as_kernel(kernel), wrt, Options(), mode=Mode.JVP, batch=batch))
 
 
-def hvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], options: Options | None = None) -> HessianProduct:
+def hvp(
+    kernel: Kernel | Callable[..., Any],
+    wrt: Sequence[str],
+    options: Options | None = None,
+    *,
+    batch: int | None = None,
+) -> HessianProduct:
     """The gradient of `kernel` together with Hessian-vector products.
 
     Args:
         kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape, as for a gradient; values and their tangents are fields of one record.
+        batch: how many vectors it takes at once, for one gradient.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return HessianProduct(compile_gradient(as_kernel(kernel), wrt, options or Options(), mode=Mode.HVP))
+    return HessianProduct(compile_gradient(as_kernel(kernel), wrt, options or Options(), mode=Mode.HVP, batch=batch))

@@ -6,15 +6,17 @@ there are, as a formula in the kernel's parameters, and the bytes that the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
-from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.dialects import func, scf
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from tapeflow.analysis.source_names import location_of, source_name
+from tapeflow.analysis.tape_reasons import tape_reasons
 from tapeflow.analysis.trip_counts import Count, TripCounts
 from tapeflow.dialects import spad, stream, tape
 from tapeflow.dialects.record import field_bytes
@@ -31,12 +33,16 @@ class Field:
         type: of the value, as in the IR.
         bytes: that it takes.
         source: where the value is computed, `file:line:column`; None where that is unknown.
+        needed_at: the operations whose derivatives need it, `file:line:column`, in the order of the reverse sweep.
+        why: what keeps it from being had again, in a phrase with `line:column`.
     """
 
     name: str
     type: str
     bytes: int
     source: str | None
+    needed_at: tuple[str, ...]
+    why: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class RegionReport:
         exact: whether `records` is the number, not only a bound from above.
         bytes: what the last call's records took; None before a call.
         tile_records: records in a tile that travels between scratchpad and DRAM; None for a region in cache.
+        loop: the loop whose iterations record into it, `file:line:column`; None outside of loops or where unknown.
     """
 
     name: str
@@ -60,6 +67,14 @@ class RegionReport:
     exact: bool
     bytes: int | None
     tile_records: int | None
+    loop: str | None
+
+    @property
+    def count(self) -> str:
+        """How many records, in words: the formula, a bound from above, or whose iterations they are."""
+        if self.records is None:
+            return f"iterations of {self.loop}" if self.loop else "as needed"
+        return self.records if self.exact else f"at most {self.records}"
 
 
 @dataclass(frozen=True)
@@ -96,12 +111,11 @@ class TapeReport:
         last = ("bytes of the last call",) if called else ()
         yield "region", "field", "type", "computed at", "bytes a record", "records", *last
         for region in self.regions:
-            records = "as needed" if region.records is None else ("" if region.exact else "at most ") + region.records
             tile = "" if region.tile_records is None else f", tiles of {region.tile_records}"
             for position, field in enumerate(region.fields):
                 head = position == 0
                 size = (f"{region.bytes:,}" if head else "",) if called else ()
-                count = records + tile if head else ""
+                count = region.count + tile if head else ""
                 width = str(region.record_bytes) if head else ""
                 yield region.name if head else "", field.name, field.type, field.source or "-", width, count, *size
         if called:
@@ -117,9 +131,9 @@ def tape_report(recording: func.FuncOp, final: func.FuncOp, uses: Mapping[str, i
         uses: the bytes that each C tape of the last call held at the turn-around, by the tape's name.
     """
     tiles = dict(_tiles(final))
-    counts = TripCounts(recording)
+    counts, reasons = TripCounts(recording), cache(tape_reasons)
     regions = tuple(
-        _region(create, recording, counts, tiles, uses)
+        _region(create, recording, counts, reasons, tiles, uses)
         for create in recording.walk()
         if isinstance(create, tape.CreateOp)
     )
@@ -150,51 +164,88 @@ def _region(
     create: tape.CreateOp,
     recording: func.FuncOp,
     counts: TripCounts,
+    reasons: Callable[[func.FuncOp], Callable[[SSAValue], str]],
     tiles: Mapping[str, int],
     uses: Mapping[str, int] | None,
 ) -> RegionReport:
     name = region_name(create.tape)
-    writer = _writer(create.tape)
+    writer = next(op for op in _users(create.tape) if isinstance(op, tape.PushOp | tape.RecordOp))
     values = (writer.value,) if isinstance(writer, tape.PushOp) else tuple(writer.values)
     if isinstance(create.tape.type, tape.RegionType):
         names = [field.data for field in create.tape.type.field_names]
         record_bytes = create.tape.type.record_bytes
     else:
         names, record_bytes = [source_name(values[0]) or name], field_bytes(values[0].type)
-    here = recording.is_ancestor(writer)
-    count = counts.executions(writer.parent) if here and writer.parent is not None else None
+    function = writer.parent_op()
+    while not isinstance(function, func.FuncOp):
+        assert function is not None
+        function = function.parent_op()
+    count = counts.executions(writer.parent) if function is recording and writer.parent is not None else None
+    reason = reasons(function)
     return RegionReport(
         name=name,
         fields=tuple(
-            Field(field, str(value.type), field_bytes(value.type), source_position(location_of(value)))
-            for field, value in zip(names, values, strict=True)
+            Field(
+                field,
+                str(value.type),
+                field_bytes(value.type),
+                source_position(location_of(value)),
+                tuple(_needed_at(remembered)),
+                reason(value),
+            )
+            for field, value, remembered in zip(names, values, _remembered(create), strict=True)
         ),
         record_bytes=record_bytes,
         records=None if count is None else str(count.formula),
         exact=_is_exact(count),
         bytes=None if uses is None else _bytes_used(name, names, uses),
         tile_records=tiles.get(name),
+        loop=_loop_around(writer),
     )
 
 
-def _writer(handle: SSAValue) -> tape.PushOp | tape.RecordOp:
-    """The operation that puts records onto a tape, in the function that makes it or in one that it is handed to."""
+def _loop_around(writer: Operation) -> str | None:
+    around = writer.parent_op()
+    while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
+        around = around.parent_op()
+    return None if around is None else source_position(around.location)
+
+
+def _remembered(create: tape.CreateOp) -> Sequence[SSAValue]:
+    """What the tape gives back in the reverse sweep, field by field."""
+    reader = next(op for op in _users(create.tape) if isinstance(op, tape.PopOp | tape.ReplayOp))
+    return reader.results
+
+
+def _needed_at(value: SSAValue) -> Iterator[str]:
+    """Where the operations are whose derivatives use `value`."""
+    users = sorted({use.operation for use in value.uses}, key=_order_in_function)
+    yield from dict.fromkeys(place for op in users if (place := source_position(op.location)) is not None)
+
+
+def _order_in_function(op: Operation) -> tuple[int, ...]:
+    """A key that sorts operations as they stand in their function."""
+    positions: list[int] = []
+    current: Operation | None = op
+    while current is not None and (block := current.parent) is not None:
+        positions.append(block.get_operation_index(current))
+        current = block.parent_op()
+    return tuple(reversed(positions))
+
+
+def _users(handle: SSAValue) -> Iterator[Operation]:
+    """What uses a tape, in the function that makes it and in those that it is handed to."""
     pending, seen = [handle], {handle}
     while pending:
         for use in pending.pop().uses:
-            match use.operation:
-                case tape.PushOp() | tape.RecordOp():
-                    return use.operation
-                case func.CallOp() as call:
-                    callee = SymbolTable.lookup_symbol(call, call.callee)
-                    assert isinstance(callee, func.FuncOp)
-                    argument = callee.args[use.index]
-                    if argument not in seen:
-                        seen.add(argument)
-                        pending.append(argument)
-                case _:
-                    pass
-    raise AssertionError("a tape that nobody writes to")
+            yield use.operation
+            if isinstance(use.operation, func.CallOp):
+                callee = SymbolTable.lookup_symbol(use.operation, use.operation.callee)
+                assert isinstance(callee, func.FuncOp)
+                argument = callee.args[use.index]
+                if argument not in seen:
+                    seen.add(argument)
+                    pending.append(argument)
 
 
 def _is_exact(count: Count | None) -> bool:

@@ -12,21 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
-from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, home_of, is_top_block
 from tapeflow.analysis.effects import is_pure
-
-
-def iteration_bounds(loop: scf.ForOp) -> Iterator[SSAValue]:
-    """The bounds of `loop` that its variable follows from, besides the mirrored loop's: none if it counts from 0."""
-    if constant_integer(loop.lb) != 0:
-        yield loop.lb
-        yield loop.ub
-    yield loop.step
+from tapeflow.analysis.inductions import counted_from
+from tapeflow.analysis.loops import Loop, body_of
 
 
 def is_integer(value: SSAValue) -> bool:
@@ -89,7 +82,8 @@ class Availability:
         function: structured; the values asked about come before their needs in it.
         repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
         others_are_taped: whether what cannot be had again is there all the same, since it gets taped: then the
-            variable of any loop can be had, and what a conversion widens is taped in its narrow form.
+            variable of any loop can be had, what a loop counts too, and what a conversion widens is taped in its narrow
+            form.
     """
 
     def __init__(self, function: func.FuncOp, repeatable: Callable[[Operation], bool], *, others_are_taped: bool):
@@ -103,8 +97,11 @@ class Availability:
             for region in op.regions:
                 for argument in region.blocks[0].args if region.blocks else ():
                     self._order[argument] = len(self._order)
-            if isinstance(op, scf.ForOp) and (others_are_taped or all(map(self.__contains__, iteration_bounds(op)))):
-                self._again.add(op.body.block.args[0])
+            if isinstance(op, Loop):
+                for argument in body_of(op).args:
+                    sources = counted_from(argument)
+                    if sources is not None and (others_are_taped or all(map(self.__contains__, sources))):
+                        self._again.add(argument)
 
     def __contains__(self, value: SSAValue) -> bool:
         """Whether `value` can be had again."""
@@ -151,9 +148,9 @@ def placements(needs: Mapping[SSAValue, Iterable[Block]], available: Available) 
         # Users come first, so that all needs of a value are known when its turn comes.
         _, value = heapq.heappop(pending)
         defined = defining_block(value)
-        # An induction variable follows from the argument of its mirrored body, and costs nothing.
-        is_induction_variable = isinstance(value, BlockArgument) and value in available
-        home = defined if is_induction_variable else home_of(defined, blocks[value])
+        # What a loop counts follows from the argument of its mirrored body, and costs nothing.
+        is_counted = isinstance(value, BlockArgument) and value in available
+        home = defined if is_counted else home_of(defined, blocks[value])
         placed.append(Placed(value, home))
         if value in available:
             for source, at in _sources(value, home):
@@ -168,9 +165,9 @@ def _sources(value: SSAValue, home: Block) -> Iterator[tuple[SSAValue, Block]]:
             for operand in captured(op):
                 yield operand, home
         case BlockArgument(block=block):
-            loop, outside = block.parent_op(), block.parent_block()
-            assert isinstance(loop, scf.ForOp) and outside is not None
-            for bound in iteration_bounds(loop):
-                yield bound, outside
+            outside, sources = block.parent_block(), counted_from(value)
+            assert outside is not None and sources is not None
+            for source in sources:
+                yield source, outside
         case _:
             raise AssertionError("a value is a result or an argument")

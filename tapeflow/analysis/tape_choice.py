@@ -23,11 +23,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from tapeflow.analysis.availability import INTEGER_DIVISIONS, captured, iteration_bounds
+from tapeflow.analysis.availability import INTEGER_DIVISIONS, captured
 from tapeflow.analysis.block_runs import expected_runs
 from tapeflow.analysis.block_tree import defining_block, is_top_block
+from tapeflow.analysis.inductions import counted_from
 from tapeflow.analysis.minimum_cut import Edge, minimum_cut
 from tapeflow.analysis.roots import is_array
 from tapeflow.dialects.record import field_bytes
@@ -186,13 +187,7 @@ class TapeChoice:
         """What is needed to repeat `step`; None if it cannot be repeated."""
         if isinstance(step, Operation):
             return dict.fromkeys(captured(step)) if self._repeatable(step) else None
-        if (
-            isinstance(step, BlockArgument)
-            and step.index == 0
-            and isinstance(loop := step.block.parent_op(), scf.ForOp)
-        ):
-            return iteration_bounds(loop)
-        return None
+        return counted_from(step)
 
     def _runs_of(self, block: Block) -> int:
         if block not in self._runs:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import SSAValue
 
-from tapeflow.backend.c_arrays import Extent, ExtentParameter
+from tapeflow.backend.c_arrays import Extent, ExtentParameter, argument_attribute
 from tapeflow.backend.c_function import FunctionPrinter
 from tapeflow.backend.printed import PrintedParameter
 
@@ -52,6 +53,9 @@ def _described(printer: FunctionPrinter) -> Iterator[str]:
         yield f"/* {gradient_of.data} and its gradient."
     else:
         yield f"/* {printer.name}."
+    if (members := _members(printer)) is not None:
+        what = "directions" if _is_tangent(printer) else "cotangents"
+        yield f" * For {members} {what} at once: arrays with [{members}] at the end have an element for each of them."
     yield " *"
     rows = [(parameter.name, _role(printer, parameter)) for parameter in printer.signature.parameters]
     groups = [(", ".join(name for name, _ in group), role) for role, group in groupby(rows, key=lambda row: row[1])]
@@ -90,6 +94,12 @@ def _is_tangent(printer: FunctionPrinter) -> bool:
     return "tapeflow.tangent_of" in printer.function.attributes
 
 
+def _members(printer: FunctionPrinter) -> int | None:
+    """How many cotangents or directions the function is for; None of one alone."""
+    batch = printer.function.attributes.get("tapeflow.batch")
+    return cast(IntegerAttr[IntegerType], batch).value.data if isinstance(batch, IntegerAttr) else None
+
+
 def _primal(printer: FunctionPrinter) -> str | None:
     """What the function is a derivative of; None if it is none."""
     attributes = printer.function.attributes
@@ -118,6 +128,10 @@ def _scalar_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
 
 
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
+    argument = printer.function.args[parameter.index]
+    for attribute, kind in (("tapeflow.adjoint_of", "adjoints"), ("tapeflow.tangent_of", "tangents")):
+        if argument_attribute(printer.function, argument, attribute) is not None:
+            return f"set to {kind}"
     names = [other.name for other in printer.signature.parameters]
     kind = _derivative(printer, parameter.name) if _primal(printer) is not None else None
     of = parameter.name[:-2]
@@ -127,6 +141,8 @@ def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
         return f"on entry the tangent of {of}'s initial value, on exit that of its final value"
     if kind == "an adjoint" and of in names:
         return f"shadow: on entry the cotangent of {of}'s final value, on exit that of its initial value"
+    if kind == "an adjoint" and not parameter.written and _members(printer) is not None:
+        return "seeds: the cotangents of the result"
     return "written" if parameter.written else "read only"
 
 

@@ -56,6 +56,8 @@ class Inlining:
     nested: set[Operation] = field(default_factory=set[Operation])
     """The operations that are printed within another's statement, free ones apart."""
 
+    _free: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
+
     def __post_init__(self) -> None:
         for op in self.reads.function.walk():
             if isinstance(op, scf.YieldOp | spad.YieldOp):
@@ -81,6 +83,12 @@ class Inlining:
 
     def is_free(self, op: Operation) -> bool:
         """Whether `op` is printed wherever it is used: it is a constant, a conversion, or as good as one."""
+        known = self._free.get(op)
+        if known is None:
+            known = self._free[op] = self._is_free(op)
+        return known
+
+    def _is_free(self, op: Operation) -> bool:
         match op:
             case arith.ConstantOp() | memref.DimOp():
                 return True

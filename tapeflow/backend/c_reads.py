@@ -99,6 +99,8 @@ class Reads:
     loop_of: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
     """The loop whose C variable a value is: induction variables, and what takes their place."""
 
+    _known: dict[Operation, tuple[Read, ...]] = field(default_factory=dict[Operation, tuple[Read, ...]])
+
     def __post_init__(self) -> None:
         linear = LinearForms()
         for op in self.function.walk():
@@ -108,8 +110,14 @@ class Reads:
                 self.forms[op] = form = loop_form(op, linear)
                 self.loop_of |= dict.fromkeys((form.variable, *form.aliases), op)
 
-    def of(self, op: Operation) -> Iterator[Read]:
+    def of(self, op: Operation) -> tuple[Read, ...]:
         """The scalars that `op` itself reads: not its merges, and not what its regions read."""
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = tuple(self._of(op))
+        return known
+
+    def _of(self, op: Operation) -> Iterator[Read]:
         match op:
             case scf.ForOp() | spad.LayerOp():
                 form = self.forms[op]

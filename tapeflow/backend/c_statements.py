@@ -1,7 +1,8 @@
 """The statements of a function: one memory access a statement, one statement a line; loops as loops.
 
 Every piece of straight code begins with `TF_STEP()` (see `printed.PrintedBlock`): the body of an innermost loop, and
-elsewhere what stands between two loops. An arm of a branch without loops begins with `TF_ARM()`.
+elsewhere what stands between two loops; the body of a loop that sums begins with `TF_STEP_SUM()` (see `c_sums`). An arm
+of a branch without loops begins with `TF_ARM()`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_lines import Lines
 from tapeflow.backend.c_loops import Loop, LoopForm
 from tapeflow.backend.c_plan import Plan
+from tapeflow.backend.c_sums import sums_in_order
 from tapeflow.backend.c_text import Line, Text, TextBlock
 from tapeflow.backend.c_types import c_type
 from tapeflow.backend.c_values import Values
@@ -57,9 +59,9 @@ class Statements:
 
     # Blocks
 
-    def step(self, kind: Literal["loop", "segment"]) -> Line:
-        """`TF_STEP();`, the begin of a block of straight code."""
-        line = self.line("TF_STEP();")
+    def step(self, kind: Literal["loop", "segment"], *, sums: bool = False) -> Line:
+        """`TF_STEP();`, the begin of a block of straight code; of one that `sums` in order, `TF_STEP_SUM();`."""
+        line = self.line("TF_STEP_SUM();" if sums else "TF_STEP();")
         self.block = TextBlock(line, kind, None)
         self.text.blocks.append(self.block)
         return line
@@ -116,7 +118,7 @@ class Statements:
         ops = self.plan.needs.block_ops(loop, region)
         outer = self.block
         first = next((index for index, op in enumerate(ops) if self.has_loop(op)), len(ops))
-        yield self.step("segment" if first < len(ops) else "loop")
+        yield self.step("segment" if first < len(ops) else "loop", sums=sums_in_order(loop))
         for op in asked:
             self._count(op)
         for op in ops[:first]:

@@ -29,6 +29,9 @@ from tapeflow.hardware import Hardware
 CACHE = "cache"
 """The unit that an access of an array, or of a tape in cache, needs: a port."""
 
+CACHE_WRITES = "cache writes"
+"""The unit that a store needs in a blocking cache, beside the loads: a port has one read and one write under way."""
+
 SCRATCHPAD = "scratchpad"
 """The unit that an access of the scratchpad needs: a port."""
 
@@ -84,6 +87,7 @@ def block_graph(block: PrintedBlock, arms: Sequence[PrintedBlock], hardware: Har
     builder.join_values()
     builder.order_arrays()
     builder.order_tapes()
+    builder.order_blocking()
     return builder
 
 
@@ -120,6 +124,7 @@ class _Builder(BlockGraph):
         self.loads: set[int] = set()
         self.uses: list[tuple[SSAValue, int]] = []
         self.arrays: list[ArrayAccess] = []
+        self.in_cache: list[tuple[int, bool]] = []
         self.cursors: defaultdict[SSAValue, list[int]] = defaultdict(list)
 
     # --- tasks
@@ -223,7 +228,7 @@ class _Builder(BlockGraph):
     ) -> int:
         """A load or a store."""
         writes = isinstance(operation, memref.StoreOp)
-        task = self.task(CACHE, 1 if writes else self.hit_cycles)
+        task = self.cache_access(writes=writes)
         if not writes:
             self.loads.add(task)
         self.address(indices, task, block)
@@ -232,9 +237,19 @@ class _Builder(BlockGraph):
         self.accesses.append(Access(line, task))
         return task
 
+    def cache_access(self, *, writes: bool, words: int = 1) -> int:
+        """A new task for a load or store of `words` of the cache's port; their order is that of these calls."""
+        if self.blocking:
+            busy = words * self.hit_cycles
+            task = self.task(CACHE_WRITES if writes else CACHE, busy, busy)
+        else:
+            task = self.task(CACHE, (1 if writes else self.hit_cycles) + words - 1, words)
+        self.in_cache.append((task, writes))
+        return task
+
     def accumulate(self, operation: ad.AccumulateOp, line: int, block: PrintedBlock) -> None:
         """A load, an addition and a store of one element."""
-        load, store = self.task(CACHE, self.hit_cycles), self.task(CACHE, 1)
+        load, store = self.cache_access(writes=False), self.cache_access(writes=True)
         add = self.compute("fp_add", float_row("fp_add", operation.value), block.line)
         self.loads.add(load)
         self.address(operation.indices, load, block)
@@ -256,9 +271,11 @@ class _Builder(BlockGraph):
         on_chip = isinstance(operation, spad.WriteOp | spad.ReadOp)
         for position, (group, size) in enumerate(_records(handle.type, fields)):
             words = -(-size // (self.pad_port if on_chip else self.cache_port))
-            latency = 1 if writes else (self.pad_cycles if on_chip else self.hit_cycles)
             cursor = self.compute("int_add", "int_add32", block.line)
-            task = self.task(SCRATCHPAD if on_chip else CACHE, latency + words - 1, words)
+            if on_chip:
+                task = self.task(SCRATCHPAD, (1 if writes else self.pad_cycles) + words - 1, words)
+            else:
+                task = self.cache_access(writes=writes, words=words)
             self.after_cursor(handle, cursor)
             self.cursors[handle].append(cursor)
             self.follow(cursor, task)
@@ -280,6 +297,11 @@ class _Builder(BlockGraph):
     def hit_cycles(self) -> int:
         """Latency of a load that hits."""
         return self.hardware.cache.hit_cycles if self.hardware.cache else 1
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the cache is that of the published artifact."""
+        return self.hardware.cache is not None and self.hardware.cache.blocking
 
     @property
     def cache_port(self) -> int:
@@ -378,6 +400,18 @@ class _Builder(BlockGraph):
         for cursors in self.cursors.values():
             if cursors:
                 self.dependences.append(Dependence(cursors[-1], cursors[0], self.tasks[cursors[-1]].latency, 1))
+
+    def order_blocking(self) -> None:
+        """With a blocking cache a load waits for all older stores, whatever they write."""
+        if not self.blocking:
+            return
+        for position, (store, writes) in enumerate(self.in_cache):
+            if not writes:
+                continue
+            for other, (load, also_writes) in enumerate(self.in_cache):
+                distance = int(other < position)
+                if not also_writes and (distance == 0 or self.iteration.body is not None):
+                    self.dependences.append(Dependence(store, load, self.tasks[store].latency, distance, is_use=False))
 
 
 def _is_in(operation: Operation, block: Block) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tapeflow.analysis.schedule import NEVER_USED, Schedule, schedule_loop, schedule_straight
 from tapeflow.backend.printed import PrintedBlock, PrintedC
-from tapeflow.backend.schedule_graph import CACHE, SCRATCHPAD, BlockGraph, block_graph
+from tapeflow.backend.schedule_graph import CACHE, CACHE_WRITES, SCRATCHPAD, BlockGraph, block_graph
 from tapeflow.hardware import FunctionalUnits, Hardware
 
 _UNITS = [name for name, field in FunctionalUnits.model_fields.items() if field.annotation is int]
@@ -77,7 +77,7 @@ def _scheduled_with(arm: PrintedBlock, by_line: Mapping[int, PrintedBlock]) -> i
 def _units(hardware: Hardware) -> dict[str, int]:
     """Unit -> how many: functional units, and the ports of cache and scratchpad."""
     units = {name: hardware.units.count(name) for name in _UNITS if name != "load_ahead_cycles"}
-    units[CACHE] = hardware.cache.ports if hardware.cache else 1
+    units[CACHE] = units[CACHE_WRITES] = hardware.cache.ports if hardware.cache else 1
     units[SCRATCHPAD] = hardware.scratchpad.ports if hardware.scratchpad else 1
     return units
 

@@ -16,6 +16,9 @@ func.func @f_grad(%n: i32, %x: memref<?xf64>, %s_b: f64, %x_b: memref<?xf64>) ->
   ...
   ad.accumulate %v_b into %x_b[%i] : memref<?xf64>
 ```
+
+A request that ends with `batch 8` asks for eight derivatives in one run of the primal: of eight cotangents, or along
+eight tangents in forward mode.
 """
 
 from __future__ import annotations
@@ -31,10 +34,12 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
+    i64,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Dialect, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
@@ -131,28 +136,57 @@ def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute]) -
             raise VerifyException(f"{what} {position} is marked active, but {type_} has no derivative; mark it const")
 
 
+MOST_MEMBERS = 64
+"""The largest batch: each of its members has code of its own, and what compilers take grows faster than that."""
+
+
 class DerivativeRequest(IRDLOperation, ABC):
-    """A request: differentiate `primal`, call the result `sym_name`."""
+    """A request: differentiate `primal`, call the result `sym_name`.
+
+    With a `batch`, for so many cotangents or tangents at once.
+    """
 
     sym_name = prop_def(SymbolNameConstraint())
     primal = prop_def(FlatSymbolRefAttrConstr)
     arguments = prop_def(ActivityArray)
     results_ = prop_def(ActivityArray, prop_name="results")
+    batch = opt_prop_def(IntegerAttr.constr(i64))
 
     traits = traits_def(SymbolOpInterface(), RequestNamesAFunction())
 
-    def __init__(self, name: str, primal: str, arguments: Sequence[Activity], results: Sequence[Activity]):
+    def __init__(
+        self,
+        name: str,
+        primal: str,
+        arguments: Sequence[Activity],
+        results: Sequence[Activity],
+        batch: int | None = None,
+    ):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "primal": SymbolRefAttr(primal),
                 "arguments": ArrayAttr(ActivityAttr(mark) for mark in arguments),
                 "results": ArrayAttr(ActivityAttr(mark) for mark in results),
+                "batch": None if batch is None else IntegerAttr(batch, i64),
             }
         )
 
+    @property
+    def members(self) -> int | None:
+        """How many derivatives are asked for at once; None where the request has no batch."""
+        return None if self.batch is None else self.batch.value.data
+
+    def verify_(self) -> None:
+        """A batch has at least one member, and not too many."""
+        if self.members is not None and not 1 <= self.members <= MOST_MEMBERS:
+            raise VerifyException(
+                f"'{self.name}' with batch {self.members}: a batch has 1 to {MOST_MEMBERS} members, each with code of "
+                "its own"
+            )
+
     def print(self, printer: Printer) -> None:
-        """Print `@f_grad of @f (const, active) -> (active)`."""
+        """Print `@f_grad of @f (const, active) -> (active) batch 8`."""
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         printer.print_string(" of ")
@@ -161,6 +195,8 @@ class DerivativeRequest(IRDLOperation, ABC):
         _print_marks(printer, self.arguments)
         printer.print_string(" -> ")
         _print_marks(printer, self.results_)
+        if self.members is not None:
+            printer.print_string(f" batch {self.members}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
 
     @classmethod
@@ -172,8 +208,9 @@ class DerivativeRequest(IRDLOperation, ABC):
         arguments = _parse_marks(parser)
         parser.parse_punctuation("->")
         results = _parse_marks(parser)
+        batch = parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("batch") else None
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        request = cls(name.data, primal.data, arguments, results)
+        request = cls(name.data, primal.data, arguments, results, batch)
         if attributes is not None:
             request.attributes |= attributes.data
         return request

@@ -8,10 +8,12 @@ machine.with_(cache={"mshrs": 16}, name="stream-1k, 16 MSHRs")
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -21,6 +23,19 @@ from tapeflow.hardware import tables
 
 LINE_BYTES = 64
 """Bytes of a cache line: what the energy tables hold, and a burst of DDR4."""
+
+
+class Of(NamedTuple):
+    """What a field's number is; shown by `tapeflow hardware show --fields` and in the manual."""
+
+    unit: str
+    """The unit; of what is no number, what it is."""
+
+    source: str
+    """Where the default comes from, or who chooses."""
+
+
+SAME = "a choice, the same on both sides of a comparison"
 
 
 class _Part(BaseModel):
@@ -44,37 +59,53 @@ def _check_cache(what: str, size_bytes: int, ways: int) -> None:
 class Cache(_Part):
     """A non-blocking, set-associative, write-back, write-allocate cache with least-recently-used replacement."""
 
-    size_bytes: int = Field(gt=0)
+    size_bytes: Annotated[int, Of("bytes", "a choice, swept; energy and area from sram-cacti7.csv")] = Field(gt=0)
     """Capacity in bytes, a power of two."""
 
-    ways: int = Field(default=8, gt=0)
+    ways: Annotated[int, Of("ways", "a choice; sram-cacti7.csv has no 8-way cache of 4 KiB or less")] = Field(
+        default=8, gt=0
+    )
     """Associativity. CACTI has no 8-way cache at 4 KiB or less (sram-cacti7.csv)."""
 
-    hit_cycles: int = Field(default=2, ge=1)
+    hit_cycles: Annotated[
+        int, Of("cycles", "access_ns of sram-cacti7.csv rounded up, and one cycle for the address")
+    ] = Field(default=2, ge=1)
     """Latency of a hit in cycles: the array's access time (CACTI 7) rounded up, and one cycle for the address."""
 
-    ports: int = Field(default=2, ge=1)
+    ports: Annotated[int, Of("accesses a cycle", "a choice, three memory ports in all on both sides")] = Field(
+        default=2, ge=1
+    )
     """Accesses that the datapath may start in a cycle. Banked: energy an access is that of one port."""
 
-    port_bytes: Literal[8, 64] = 8
+    port_bytes: Annotated[Literal[8, 64], Of("bytes", "the arrays of sram-cacti7.csv: 8 or 64")] = 8
     """Bytes of an access. A line fill or write-back is line / port accesses of the array."""
 
-    mshrs: int = Field(default=8, ge=1, le=256)
+    mshrs: Annotated[int, Of("lines", "a choice, swept over 4, 8, 16, 32; 16 requests in all on both sides")] = Field(
+        default=8, ge=1, le=256
+    )
     """Miss registers: lines that may be on their way at a time. Swept over 4, 8, 16, 32 in the evaluation."""
 
-    access: Literal["parallel", "sequential"] = "parallel"
+    access: Annotated[
+        Literal["parallel", "sequential"],
+        Of("kind", "cNw_par8 or cNw_seq8 of sram-cacti7.csv; the energy spread takes both"),
+    ] = "parallel"
     """Whether data ways are read with the tags, or after them: sequential costs less energy and more time."""
 
-    prefetch_lines: int = Field(default=0, ge=0, le=64)
+    prefetch_lines: Annotated[int, Of("lines", "a choice: presets with `prefetch` have 4")] = Field(
+        default=0, ge=0, le=64
+    )
     """Lines that a stride prefetcher fetches ahead, a stream for each access in the source, strides of either sign; 0
     for no prefetcher. It takes free miss registers only; its own table costs no energy here."""
 
-    streaming_buffers: int = Field(default=0, ge=0, le=64)
+    streaming_buffers: Annotated[int, Of("lines", "a choice: presets with `streaming-stores` have 4")] = Field(
+        default=0, ge=0, le=64
+    )
     """Lines of tape that may be collected at a time to be written past the caches, when they are full or another line
     needs the place; 0: tape stores fetch their lines. A store to a line in the cache goes there."""
 
-    blocking: bool = False
-    """Whether the datapath waits for every miss, stores too, as in the published artifact's baseline."""
+    blocking: Annotated[bool, Of("yes or no", "the published artifact's baseline, for `artifact-2024` only")] = False
+    """Whether the cache does nothing beside a miss, hits are not pipelined (each port has at most one read and one
+    write under way) and loads wait for all older stores."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -93,16 +124,22 @@ class SecondCache(_Part):
     It neither includes nor excludes what the first one holds, and has no miss registers of its own.
     """
 
-    size_bytes: int = Field(gt=0)
+    size_bytes: Annotated[int, Of("bytes", "a choice, swept; energy and area from sram-cacti7.csv")] = Field(gt=0)
     """Capacity in bytes, a power of two."""
 
-    ways: int = Field(default=8, gt=0)
+    ways: Annotated[int, Of("ways", "a choice; sram-cacti7.csv has no 8-way cache of 4 KiB or less")] = Field(
+        default=8, gt=0
+    )
     """Associativity. CACTI has no 8-way cache at 4 KiB or less (sram-cacti7.csv)."""
 
-    hit_cycles: int = Field(default=8, ge=1)
+    hit_cycles: Annotated[
+        int, Of("cycles", "no less than access_ns of sram-cacti7.csv; 8 for a look-up and eight words of a line")
+    ] = Field(default=8, ge=1)
     """Cycles from a miss of the first cache to the line, if it is here; more than the array's access time (CACTI 7)."""
 
-    access: Literal["parallel", "sequential"] = "sequential"
+    access: Annotated[Literal["parallel", "sequential"], Of("kind", "cNw_par8 or cNw_seq8 of sram-cacti7.csv")] = (
+        "sequential"
+    )
     """Whether data ways are read with the tags, or after them. A line is eight accesses of 8 bytes, a miss one."""
 
     @model_validator(mode="after")
@@ -119,21 +156,38 @@ class SecondCache(_Part):
 class Scratchpad(_Part):
     """A memory on chip that the program addresses: no tags, no misses."""
 
-    size_bytes: int = Field(gt=0)
+    size_bytes: Annotated[int, Of("bytes", "a choice, swept; energy and area from sram-cacti7.csv")] = Field(gt=0)
     """Capacity in bytes, a power of two."""
 
-    access_cycles: int = Field(default=1, ge=1)
+    access_cycles: Annotated[
+        int, Of("cycles", "access_ns of sram-cacti7.csv rounded up (0.47 ns for 1 KiB, itrs-lop at 45 nm)")
+    ] = Field(default=1, ge=1)
     """Latency of an access in cycles (CACTI 7: 0.47 ns for 1 KiB, itrs-lop at 45 nm)."""
 
-    ports: int = Field(default=1, ge=1)
+    ports: Annotated[int, Of("accesses a cycle", "a choice, three memory ports in all on both sides")] = Field(
+        default=1, ge=1
+    )
     """Accesses that the datapath may start in a cycle. The DMA engine works on the other buffer, in another bank."""
 
-    port_bytes: Literal[8, 64] = 8
+    port_bytes: Annotated[Literal[8, 64], Of("bytes", "the arrays of sram-cacti7.csv: 8 or 64")] = 8
     """Bytes of an access; a record takes ceil(bytes / port) of them, a 64-byte burst of the DMA engine 64 / port."""
+
+    banks: Annotated[int, Of("banks", "a choice: the least that leaves the DMA engine one in every cycle")] = Field(
+        default=2, ge=2, le=64
+    )
+    """Banks, a power of two, interleaved by words of the port, more than there are ports. Accesses of the datapath that
+    meet in a bank wait for one another. Energy is that of one array of the whole size."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         _check_power_of_two("the scratchpad's size_bytes", self.size_bytes)
+        _check_power_of_two("the scratchpad's banks", self.banks)
+        if self.banks <= self.ports:
+            raise ValueError(f"{self.ports} ports and the DMA engine need more than {self.banks} banks")
+        if self.banks * self.port_bytes > self.size_bytes:
+            raise ValueError(
+                f"{self.banks} banks of {self.port_bytes}-byte words are more than {self.size_bytes} bytes"
+            )
         return self
 
     @property
@@ -145,33 +199,45 @@ class Scratchpad(_Part):
 class Dma(_Part):
     """The engine that moves tiles between scratchpad and DRAM."""
 
-    outstanding: int = Field(default=8, ge=1, le=256)
+    outstanding: Annotated[int, Of("bursts", "a choice: with the cache's MSHRs, 16 requests in all on both sides")] = (
+        Field(default=8, ge=1, le=256)
+    )
     """Bursts that may be in flight at a time: with the cache's MSHRs, the machine's budget of outstanding requests."""
 
-    start_cycles: int = Field(default=1, ge=0)
+    start_cycles: Annotated[int, Of("cycles", "one store to the engine's queue")] = Field(default=1, ge=0)
     """Cycles that the datapath is held while it writes a descriptor (one store to the engine's queue)."""
 
-    setup_cycles: int = Field(default=4, ge=0)
+    setup_cycles: Annotated[int, Of("cycles", "an assumption, swept: decode and address generation")] = Field(
+        default=4, ge=0
+    )
     """Cycles from a written descriptor to its first burst: decode and address generation (an assumption, swept)."""
 
-    descriptor_pj: float = Field(default=10.0, ge=0)
-    """Energy of a descriptor in pJ: about 16 accesses of a 64-bit register (0.58 pJ, functional-units.csv)."""
+    descriptor_pj: Annotated[
+        float, Of("pJ", "about 16 accesses of a 64-bit register (register64_read of functional-units.csv: 0.58 pJ)")
+    ] = Field(default=10.0, ge=0)
+    """Energy of a descriptor."""
 
 
 class Dram(_Part):
     """Main memory, one channel."""
 
-    part: str = "DDR4-2400"
+    part: Annotated[
+        str, Of("row", "dram-timing.csv and dram-structure.csv, which names the row of dram-energy.csv")
+    ] = "DDR4-2400"
     """Row of dram-timing.csv and dram-structure.csv, which names the row of dram-energy.csv."""
 
-    timing: Literal["banked", "fixed"] = "banked"
+    timing: Annotated[
+        Literal["banked", "fixed"], Of("kind", "`banked` is held against DRAMsim3 (dramsim3-golden.csv)")
+    ] = "banked"
     """`banked`: open rows, activates, refresh, write queue. `fixed`: a latency and the bus, for closed forms."""
 
-    fixed_latency_ns: float = Field(default=50.0, gt=0)
+    fixed_latency_ns: Annotated[float, Of("ns", "random access in DRAMsim3: 48.6 ns (dramsim3-golden.csv)")] = Field(
+        default=50.0, gt=0
+    )
     """With `fixed`: from request to first data, in ns (random access in DRAMsim3: 48.6)."""
 
-    write_queue: int = Field(default=32, ge=1, le=256)
-    """Posted writes that go out together (DRAMsim3's transaction queue)."""
+    write_queue: Annotated[int, Of("bursts", "DRAMsim3's transaction queue: 32")] = Field(default=32, ge=1, le=256)
+    """Posted writes that go out together."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -205,43 +271,63 @@ class Dram(_Part):
         return int(self.number("burst_bytes"))
 
     @property
+    def clock_ps(self) -> int:
+        """A DRAM clock, in whole ps, as the model counts it."""
+        return round(self.number("tck_ns") * 1000)
+
+    @property
+    def burst_ps(self) -> int:
+        """Time of one burst on the data bus, in ps."""
+        return int(self.number("burst_ck")) * self.clock_ps
+
+    @property
+    def fixed_latency_clocks(self) -> int:
+        """With `fixed`: clocks from a column command to its data."""
+        return math.ceil(self.fixed_latency_ns * 1000 / self.clock_ps)
+
+    @property
     def peak_bytes_per_ns(self) -> float:
         """Bandwidth of the data bus, in bytes a nanosecond."""
-        return self.burst_bytes / (self.number("burst_ck") * self.number("tck_ns"))
+        return self.burst_bytes / self.burst_ps * 1000
 
 
 class FunctionalUnits(_Part):
     """Units of the datapath, and how long their operations take."""
 
-    fp_add: int = Field(default=2, ge=1)
+    fp_add: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1)
     """Floating-point adders, which also compare and convert."""
 
-    fp_mul: int = Field(default=2, ge=1)
+    fp_mul: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1)
     """Floating-point multipliers."""
 
-    fp_fma: int = Field(default=1, ge=1)
+    fp_fma: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
     """Fused multiply-adders, used for explicit fma only."""
 
-    fp_div: int = Field(default=1, ge=1)
+    fp_div: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
     """Floating-point dividers."""
 
-    fp_sqrt: int = Field(default=1, ge=1)
+    fp_sqrt: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
     """Square-root units."""
 
-    transcendental: int = Field(default=1, ge=1)
+    transcendental: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
     """Units for exp, log, sin and the like (about twelve fused multiply-adds)."""
 
-    int_add: int = Field(default=4, ge=1)
+    int_add: Annotated[int, Of("units", SAME)] = Field(default=4, ge=1)
     """Integer adders: index arithmetic, comparisons, selects, cursor tests."""
 
-    int_mul: int = Field(default=2, ge=1)
+    int_mul: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1)
     """Integer multipliers."""
 
-    latency: dict[str, int] = Field(default_factory=dict)
+    latency: Annotated[
+        dict[str, int],
+        Of("cycles", "functional-units.csv at 1 GHz, scaled to the clock, for all that is not named here"),
+    ] = Field(default_factory=dict)
     """Latencies in cycles that differ from functional-units.csv, by operation, e.g. `{fp_add64: 5}`."""
 
-    load_ahead_cycles: int = Field(default=0, ge=0, le=1024)
-    """Cycles by which the compiler schedules a load earlier than a hit needs, where no recurrence forbids it."""
+    load_ahead_cycles: Annotated[int, Of("cycles", "a choice: 0, the compiler knows of no miss")] = Field(
+        default=0, ge=0, le=1024
+    )
+    """Time by which the compiler schedules a load earlier than a hit needs, where no recurrence forbids it."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -262,33 +348,44 @@ class FunctionalUnits(_Part):
 class EnergyTables(_Part):
     """Which rows of the energy tables are meant."""
 
-    cell_type: Literal["itrs-hp", "itrs-lop", "itrs-lstp"] = "itrs-lop"
+    cell_type: Annotated[
+        Literal["itrs-hp", "itrs-lop", "itrs-lstp"],
+        Of("row", "sram-cacti7.csv (CACTI 7); the energy spread takes itrs-lop and itrs-hp"),
+    ] = "itrs-lop"
     """CACTI's transistor type. lop at 1 GHz is the default: hp leaks 41 mW for 32 KiB and swamps everything."""
 
-    node_um: float = 0.045
+    node_um: Annotated[
+        float, Of("um", "sram-cacti7.csv has 0.045, 0.040, 0.032, 0.022; functional units are of 40 and 45 nm")
+    ] = 0.045
     """Feature size in micrometres."""
 
-    temperature_k: int = 360
+    temperature_k: Annotated[int, Of("K", "sram-cacti7.csv has 300 and 360")] = 360
     """Temperature in kelvin."""
 
-    functional_units: Literal["low", "high"] = "low"
-    """Column of functional-units.csv: Horowitz (ISSCC 2014), or Aladdin's 40 nm table."""
+    functional_units: Annotated[
+        Literal["low", "high"], Of("column", "functional-units.csv: Horowitz (ISSCC 2014), or Aladdin's 40 nm table")
+    ] = "low"
+    """Energy of operations."""
 
 
 class Pipeline(_Part):
     """How the gradient's tape is laid out for this machine; the fields of `tapeflow.Options`."""
 
-    layout: Literal["soa", "aos"] = "soa"
+    layout: Annotated[Literal["soa", "aos"], Of("kind", "`tapeflow.Options`: soa is what other tools do")] = "soa"
     """An array a field, or records side by side."""
 
-    spad_bytes: int = Field(default=0, ge=0)
+    spad_bytes: Annotated[int, Of("bytes", "a choice: the presets give layers the whole scratchpad")] = Field(
+        default=0, ge=0
+    )
     """The part of the scratchpad that layers may use, in bytes; 0 for no layers."""
 
-    buffers: int = Field(default=2, ge=1)
+    buffers: Annotated[int, Of("copies", "two are enough to overlap one transfer with computation")] = Field(
+        default=2, ge=1
+    )
     """Copies of each region's tile, in rotation."""
 
-    stream: bool = False
-    """Whether transfers overlap with computation."""
+    stream: Annotated[bool, Of("yes or no", "`tapeflow.Options`")] = False
+    """The part of the scratchpad that layers may use; 0 for no layers."""
 
 
 class Hardware(_Part):
@@ -298,13 +395,15 @@ class Hardware(_Part):
         pydantic.ValidationError: a field is unknown, out of range, or contradicts another.
     """
 
-    name: str
+    name: Annotated[str, Of("text", "the preset or file")]
     """What reports call it."""
 
-    description: str = ""
+    description: Annotated[str, Of("text", "the preset or file")] = ""
     """What it stands for, in a sentence."""
 
-    clock_ghz: float = Field(default=1.0, gt=0, le=4)
+    clock_ghz: Annotated[
+        float, Of("GHz", "1 GHz, at which functional-units.csv has its latencies; they are scaled and rounded up")
+    ] = Field(default=1.0, gt=0, le=4)
     """Clock in GHz. Latencies of the tables, given at 1 GHz, are scaled and rounded up."""
 
     cache: Cache | None = None
@@ -331,10 +430,14 @@ class Hardware(_Part):
     pipeline: Pipeline = Pipeline()
     """How the tape is laid out."""
 
-    uncached_requests: int = Field(default=8, ge=1, le=256)
+    uncached_requests: Annotated[int, Of("accesses", "a choice: as many as a small cache has miss registers")] = Field(
+        default=8, ge=1, le=256
+    )
     """Without a cache: accesses that may be in flight at a time."""
 
-    array_skew_bytes: int = Field(default=5 * LINE_BYTES, ge=0)
+    array_skew_bytes: Annotated[int, Of("bytes", "a choice, a multiple of a line")] = Field(
+        default=5 * LINE_BYTES, ge=0
+    )
     """Gap between two arrays in the virtual address space, in bytes; keeps equal arrays off each other's sets."""
 
     @model_validator(mode="after")
@@ -390,6 +493,11 @@ class Hardware(_Part):
             cell_type=energy.cell_type,
             temperature_k=energy.temperature_k,
         )
+
+    @property
+    def cycle_ps(self) -> int:
+        """A cycle, in whole ps, as the model counts it."""
+        return round(1000 / self.clock_ghz)
 
     @property
     def sram_bytes(self) -> int:
@@ -528,6 +636,24 @@ def explain(error: ValidationError) -> str:
     clauses: list[str] = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"])
-        message = item["msg"].removeprefix("Value error, ")
+        message = _unknown_field(item["loc"]) if item["type"] == "extra_forbidden" else item["msg"]
+        message = message.removeprefix("Value error, ")
         clauses.append(f"{where}: {message}" if where else message)
     return "; ".join(clauses)
+
+
+def _unknown_field(place: tuple[int | str, ...]) -> str:
+    """What is said of the field at `place`, which there is not: the one that may have been meant, or all."""
+    model: type[BaseModel] = Hardware
+    for name in place[:-1]:
+        model = part_of(model, str(name)) or model
+    known = list(model.model_fields)
+    close = get_close_matches(str(place[-1]), known, n=1)
+    return f"no such field; did you mean '{close[0]}'?" if close else f"no such field; there are: {', '.join(known)}"
+
+
+def part_of(model: type[BaseModel], field: str) -> type[BaseModel] | None:
+    """The class of the part that `field` of `model` is; None for a field that is no part."""
+    annotation = model.model_fields[field].annotation
+    kinds = (annotation, *get_args(annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)

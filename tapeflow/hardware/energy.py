@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import tables
-from tapeflow.hardware.config import LINE_BYTES, Hardware
+from tapeflow.hardware.config import LINE_BYTES, Cache, Hardware, SecondCache
 from tapeflow.hardware.counters import Counters
 
 OperationMix = Mapping[int, Mapping[str, int]]
@@ -68,7 +68,7 @@ def energy(hardware: Hardware, counters: Counters, mix: OperationMix) -> EnergyB
     Raises:
         TapeflowError: a table lacks a row that the call needs, or a block that ran has no operation mix.
     """
-    nanoseconds = counters["cycles"] / hardware.clock_ghz
+    nanoseconds = counters["cycles"] * hardware.cycle_ps / 1000
     parts = {
         "scratchpad": _scratchpad(hardware, counters),
         "cache": _cache(hardware, counters),
@@ -185,17 +185,27 @@ def energy_spread(hardware: Hardware, counters: Counters, mix: OperationMix) -> 
     for cell_type in ("itrs-lop", "itrs-hp"):
         tables_of = hardware.energy.model_copy(update={"cell_type": cell_type})
         for access in _accesses(hardware):
-            cache = hardware.cache and hardware.cache.model_copy(update={"access": access})
-            variant = hardware.model_copy(update={"energy": tables_of, "cache": cache})
+            caches = {level: _accessed(getattr(hardware, level), access) for level in ("cache", "second_cache")}
+            variant = hardware.model_copy(update={"energy": tables_of, **caches})
             parts = energy(variant, counters, mix)
             cases[cell_type, access, "memory"] = parts.memory
             cases[cell_type, access, "memory and functional units"] = parts.on_chip
     return EnergySpread(cases)
 
 
+def _accessed(cache: Cache | SecondCache | None, access: str) -> Cache | SecondCache | None:
+    """The cache with tags and data read so, if it can be."""
+    return cache.model_copy(update={"access": access}) if cache and _chooses(cache) else cache
+
+
 def _accesses(hardware: Hardware) -> tuple[str, ...]:
-    """The kinds of access that a cache of this shape can have; one way has no order of tag and data to choose."""
-    cache = hardware.cache
-    if cache is None or cache.ways == 1 or cache.port_bytes != 8:
-        return (cache.access if cache else "none",)
-    return ("parallel", "sequential")
+    """The kinds of access that the caches of this machine can have."""
+    caches = [cache for cache in (hardware.cache, hardware.second_cache) if cache]
+    if any(_chooses(cache) for cache in caches):
+        return ("parallel", "sequential")
+    return (caches[0].access if caches else "none",)
+
+
+def _chooses(cache: Cache | SecondCache) -> bool:
+    """Whether there is an order of tag and data to choose: not with one way, nor where the table has one kind only."""
+    return cache.ways > 1 and (isinstance(cache, SecondCache) or cache.port_bytes == 8)

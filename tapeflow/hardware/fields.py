@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 
-from tapeflow.hardware.config import Hardware
+from tapeflow.hardware.config import Hardware, Of, part_of
 
 
 def flat_fields(machine: Hardware) -> dict[str, Any]:
@@ -24,14 +25,29 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield prefix.removesuffix("."), value
 
 
-def field_descriptions() -> dict[str, str]:
-    """Dotted name -> what the field is, and its unit, as documented where it is declared."""
-    return dict(_descriptions("", Hardware))
+@dataclass(frozen=True)
+class FieldText:
+    """What is written beside a field where it is declared."""
+
+    description: str
+    """What it is."""
+
+    unit: str
+    """Its unit; empty for a part."""
+
+    source: str
+    """Where its default comes from; empty for a part."""
 
 
-def _descriptions(prefix: str, model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+def field_texts() -> dict[str, FieldText]:
+    """Dotted name -> what is written beside the field, parts included."""
+    return dict(_texts("", Hardware))
+
+
+def _texts(prefix: str, model: type[BaseModel]) -> Iterator[tuple[str, FieldText]]:
     for name, field in model.model_fields.items():
-        yield prefix + name, " ".join((field.description or "").split())
-        for kind in (field.annotation, *get_args(field.annotation)):
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                yield from _descriptions(f"{prefix}{name}.", kind)
+        of = next((said for said in field.metadata if isinstance(said, Of)), Of("", ""))
+        yield prefix + name, FieldText(" ".join((field.description or "").split()), of.unit, of.source)
+        part = part_of(model, name)
+        if part is not None:
+            yield from _texts(f"{prefix}{name}.", part)

@@ -12,6 +12,7 @@ import yaml
 from tapeflow.hardware.fields import flat_fields
 from tapeflow.hardware.figures import (
     energy_figure,
+    interesting_window,
     png,
     reuse_figure,
     roofline_figure,
@@ -19,6 +20,7 @@ from tapeflow.hardware.figures import (
     timeline_figure,
 )
 from tapeflow.hardware.report import Comparison, Report
+from tapeflow.hardware.timeline import WINDOW_CYCLES, Timeline
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -96,9 +98,17 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
     for report in reports:
         if report.timeline is not None:
             yield f"<h2>What happens when on {escape(report.hardware.name)}</h2>"
-            sampled = "" if report.timeline.complete else f" One window of {report.timeline.stride} was recorded."
-            caption = f"The whole run, or the cycles about its turn-around.{sampled}"
-            yield _figure(png(timeline_figure(report.timeline)), "timeline", caption)
+            yield _figure(
+                png(timeline_figure(report.timeline)), "timeline", _timeline_caption(report.timeline, report.cycles)
+            )
+
+
+def _timeline_caption(timeline: Timeline, cycles: int) -> str:
+    begin, end = interesting_window(timeline)
+    what = "Blocks and stalls of the datapath, and what each stream does"
+    shown = "in the whole run" if (begin, end) == (0, cycles) else f"from cycle {begin:,} to {end:,} of {cycles:,}"
+    sampled = "" if timeline.complete else f" One window of {WINDOW_CYCLES:,} cycles in {timeline.stride} was recorded."
+    return f"{what}, {shown}.{sampled}"
 
 
 def _capacities(reports: Sequence[Report]) -> dict[str, int]:
@@ -140,7 +150,7 @@ def _machines(reports: Sequence[Report]) -> Iterator[str]:
     if len(reports) > 1:
         fields = [flat_fields(report.hardware) for report in reports]
         names = dict.fromkeys(name for machine in fields for name in machine if name not in ("name", "description"))
-        rows = [(name, *(str(machine.get(name, "none")) for machine in fields)) for name in names]
+        rows = [(name, *(_shown(machine.get(name)) for machine in fields)) for name in names]
         yield '<p class="note">What differs:</p>'
         different = [row for row in rows if len(set(row[1:])) > 1]
         yield from _table(["field", *(report.hardware.name for report in reports)], different)
@@ -148,6 +158,10 @@ def _machines(reports: Sequence[Report]) -> Iterator[str]:
         text = yaml.safe_dump(report.hardware.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
         yield f"<details><summary>{escape(report.hardware.name)}, all fields</summary>"
         yield f"<pre>{escape(text)}</pre></details>"
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from tapeflow.hardware.config import LINE_BYTES, Hardware
 
 _DRAM_CLOCKS = {
@@ -13,6 +11,7 @@ _DRAM_CLOCKS = {
     "TF_DRAM_TRP": "trp",
     "TF_DRAM_TRAS": "tras",
     "TF_DRAM_TCCD_L": "tccd_l",
+    "TF_DRAM_TRRD": "trrd",
     "TF_DRAM_TFAW": "tfaw",
     "TF_DRAM_TRTP": "trtp",
     "TF_DRAM_TWR": "twr",
@@ -34,9 +33,8 @@ def machine_constants(hardware: Hardware) -> dict[str, int]:
     """Every constant of "tf_machine.h". Sizes are in bytes, times in cycles, `_CK` in DRAM clocks, `_PS` in ps."""
     cache, pad, dma, dram = hardware.cache, hardware.scratchpad, hardware.dma, hardware.dram
     second = hardware.second_cache
-    clock_ps = dram.number("tck_ns") * 1000
     constants = {
-        "TF_PS_PER_CYCLE": round(1000 / hardware.clock_ghz),
+        "TF_PS_PER_CYCLE": hardware.cycle_ps,
         "TF_ARRAY_SKEW_BYTES": hardware.array_skew_bytes,
         "TF_LINE_BYTES": LINE_BYTES,
         "TF_CACHE_LEVELS": bool(cache) + bool(second),
@@ -52,14 +50,16 @@ def machine_constants(hardware: Hardware) -> dict[str, int]:
         "TF_PREFETCH_LINES": cache.prefetch_lines if cache else 0,
         "TF_MSHRS": cache.mshrs if cache else hardware.uncached_requests,
         "TF_SPAD_BYTES": pad.size_bytes if pad else 0,
+        "TF_SPAD_PORTS": pad.ports if pad else 1,
+        "TF_SPAD_BANKS": pad.banks if pad else 1,
         "TF_SPAD_PORT_BYTES": pad.port_bytes if pad else 8,
         "TF_DMA_OUTSTANDING": dma.outstanding,
         "TF_DMA_START_CYCLES": dma.start_cycles,
         "TF_DMA_SETUP_CYCLES": dma.setup_cycles,
         "TF_DMA_PORT_BYTES": pad.port_bytes if pad else 8,
         "TF_DRAM_BANKED": int(dram.timing == "banked"),
-        "TF_DRAM_LATENCY_CK": math.ceil(dram.fixed_latency_ns * 1000 / clock_ps),
-        "TF_DRAM_CK_PS": round(clock_ps),
+        "TF_DRAM_LATENCY_CK": dram.fixed_latency_clocks,
+        "TF_DRAM_CK_PS": dram.clock_ps,
         "TF_DRAM_BURST_BYTES": dram.burst_bytes,
         "TF_DRAM_WRITE_QUEUE": dram.write_queue,
     }

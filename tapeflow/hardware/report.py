@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.table import Table
 
+from tapeflow.hardware.bounds import Bound, limiting, lower_bounds, shortest_latency_ps
 from tapeflow.hardware.config import Hardware
 from tapeflow.hardware.counters import Counters
 from tapeflow.hardware.energy import (
     EnergyBreakdown,
     EnergySpread,
     OperationMix,
-    dram_bursts,
     energy,
     energy_spread,
 )
@@ -27,6 +27,7 @@ STALLS = {
     "stall_mshr": "waiting for a miss register",
     "stall_dma": "waiting for a tile",
     "stall_start": "writing DMA descriptors",
+    "stall_bank": "waiting for a scratchpad bank",
     "stall_flush": "writing back at the end",
 }
 """Counter -> what the datapath was doing."""
@@ -40,17 +41,6 @@ TRAFFIC = {
     "tiles written": "dram_dma_writes",
 }
 """Cause of DRAM traffic -> its counter, in bursts."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A time that no run with these counters can beat on this machine."""
-
-    what: str
-    """The resource."""
-
-    cycles: int
-    """The bound, in cycles."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +65,10 @@ class Report:
     reuse: ReuseCurve | None = None
     """How far apart accesses of a line are, if that was counted."""
 
+    reread: Mapping[int, int] | None = None
+    """Line of a block of the C source -> bytes of inputs that an execution of it reads again in the reverse sweep; None
+    where that is not known. Inputs are arguments that nobody writes."""
+
     accesses_only: bool = False
     """Whether only loads and stores are known, of an object that somebody else compiled: no operations, no schedule."""
 
@@ -88,6 +82,7 @@ class Report:
         label: str = "",
         timeline: Timeline | None = None,
         reuse: ReuseCurve | None = None,
+        reread: Mapping[int, int] | None = None,
         accesses_only: bool = False,
     ) -> Report:
         """The report of a call that counted `counters` on `hardware`, with `mix` from the schedule.
@@ -95,19 +90,19 @@ class Report:
         Raises:
             TapeflowError: an energy table lacks a row that the call needs.
         """
-        report = cls(hardware, counters, mix, label, timeline, reuse, accesses_only)
+        report = cls(hardware, counters, mix, label, timeline, reuse, reread, accesses_only)
         _ = report.energy
         return report
 
     @property
     def cycles(self) -> int:
-        """From the first operation until the last dirty line is in DRAM."""
+        """From the first operation until the last line fetched is there and the last dirty one in DRAM."""
         return self.counters["cycles"]
 
     @property
     def seconds(self) -> float:
         """The same in seconds."""
-        return self.cycles / (self.hardware.clock_ghz * 1e9)
+        return self.cycles * self.hardware.cycle_ps * 1e-12
 
     @cached_property
     def energy(self) -> EnergyBreakdown:
@@ -130,6 +125,19 @@ class Report:
         return sum(self.traffic.values())
 
     @property
+    def tape_bytes(self) -> int:
+        """Bytes of values computed in the forward sweep and kept for the reverse one: the tape proper."""
+        return self.counters["tape_bytes_pushed"]
+
+    @property
+    def reread_bytes(self) -> int | None:
+        """Bytes of inputs that the reverse sweep reads again, which are no tape; None where that is not known."""
+        if self.reread is None:
+            return None
+        executions = self.counters.executions
+        return sum(count * executions.get(line, 0) for line, count in self.reread.items())
+
+    @property
     def sram_bytes(self) -> int:
         """All bytes on chip: cache and scratchpad, used or not."""
         return self.hardware.sram_bytes
@@ -147,27 +155,12 @@ class Report:
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         """Lower bounds on the time, greatest first."""
-        hardware, counters, dram = self.hardware, self.counters, self.hardware.dram
-        per_ns = hardware.clock_ghz
-        burst_ns = dram.burst_bytes / dram.peak_bytes_per_ns
-        shortest_ns = self._shortest_ns
-        demand = counters["dram_cache_array_reads"] + counters["dram_cache_tape_reads"]
-        mshrs = hardware.cache.mshrs if hardware.cache else hardware.uncached_requests
-        bounds = {
-            "issue of accesses" if self.accesses_only else "compute": float(self.compute),
-            "DRAM bandwidth": (dram_bursts(counters, "reads") + dram_bursts(counters, "writes")) * burst_ns * per_ns,
-            f"{mshrs} miss registers": demand * shortest_ns * per_ns / mshrs,
-        }
-        if hardware.cache:
-            accesses = sum(counters[f"{of}_{what}"] for of in ("array", "tape") for what in ("reads", "writes"))
-            bounds[f"{hardware.cache.ports} cache ports"] = accesses / hardware.cache.ports
-        if hardware.scratchpad:
-            pad, requests = hardware.scratchpad, hardware.dma.outstanding
-            bounds[f"{pad.ports} scratchpad ports"] = (counters["spad_reads"] + counters["spad_writes"]) / pad.ports
-            bounds["DMA port"] = float(counters["spad_dma_reads"] + counters["spad_dma_writes"])
-            bounds[f"{requests} DMA requests"] = counters["dram_dma_reads"] * shortest_ns * per_ns / requests
-        whole = [Bound(what, int(cycles)) for what, cycles in bounds.items()]
-        return tuple(sorted(whole, key=lambda bound: bound.cycles, reverse=True))
+        return lower_bounds(self.hardware, self.counters, self.compute, self._computing)
+
+    @property
+    def _computing(self) -> str:
+        """What the cycles without stalls are spent on."""
+        return "issue of accesses" if self.accesses_only else "compute"
 
     @cached_property
     def operations(self) -> int:
@@ -198,22 +191,14 @@ class Report:
         opening_ns = (dram.number("trp") + dram.number("trcd")) * dram.number("tck_ns")
         rows = {"open rows": 0.0} | ({"rows to open": opening_ns} if dram.timing == "banked" else {})
         for what, more_ns in rows.items():
-            latency_ns = self._shortest_ns + more_ns
+            latency_ns = shortest_latency_ps(hardware) / 1000 + more_ns
             ceilings[f"{parts} at {latency_ns:.3g} ns, {what}"] = requests * dram.burst_bytes / latency_ns
         return ceilings
 
     @property
-    def _shortest_ns(self) -> float:
-        """From a request to DRAM to its last data, when nothing is in its way."""
-        dram = self.hardware.dram
-        if dram.timing == "fixed":
-            return dram.fixed_latency_ns + dram.burst_bytes / dram.peak_bytes_per_ns
-        return (dram.number("cl") + dram.number("burst_ck")) * dram.number("tck_ns")
-
-    @property
     def bottleneck(self) -> str:
-        """One line: the resource with the greatest lower bound, the bound, and the greatest stall beside it."""
-        bound = self.bounds[0]
+        """One line: the resource that bounds the run, its lower bound, and the greatest stall beside it."""
+        bound = limiting(self.bounds, self._computing)
         ratio = self.cycles / bound.cycles if bound.cycles else 1.0
         line = f"bound by {bound.what}: at least {bound.cycles:,} cycles, took {ratio:.2f} times that"
         what, cycles = max(self.stalls.items(), key=lambda item: item[1])
@@ -233,6 +218,8 @@ class Report:
             "stalls": self.stalls,
             "bounds": {bound.what: bound.cycles for bound in self.bounds},
             "bottleneck": self.bottleneck,
+            "tape_bytes": self.tape_bytes,
+            "reread_bytes": self.reread_bytes,
             "dram_bytes": self.dram_bytes,
             "traffic": self.traffic,
             "sram_bytes": self.sram_bytes,
@@ -241,6 +228,7 @@ class Report:
                 "minimum": self.energy_spread.minimum,
                 "median": self.energy_spread.median,
                 "maximum": self.energy_spread.maximum,
+                "cases": {", ".join(case): spent for case, spent in self.energy_spread.cases.items()},
             },
             "counters": dict(self.counters),
         }
@@ -250,6 +238,8 @@ class Report:
         parts = self.energy
         rows = {"cycles": f"{self.cycles:,}", "time": _time(self.seconds), "  compute": _share(self.compute, self)}
         rows |= {f"  {what}": _share(cycles, self) for what, cycles in self.stalls.items()}
+        rows["tape"] = "not known" if self.accesses_only else _bytes(self.tape_bytes)
+        rows["inputs read again in reverse"] = "not known" if self.reread_bytes is None else _bytes(self.reread_bytes)
         rows["DRAM traffic"] = _bytes(self.dram_bytes)
         rows |= {f"  {what}": _bytes(count) for what, count in self.traffic.items()}
         rows["SRAM"] = _bytes(self.sram_bytes)
@@ -282,10 +272,31 @@ class Comparison:
     reports: tuple[Report, ...]
 
     @property
+    def names(self) -> list[str]:
+        """What each call is named here: its machine, and where that is not enough what ran, or its place."""
+        names = [report.hardware.name for report in self.reports]
+        if len(set(names)) < len(names):
+            names = [f"{report.label} on {name}" for report, name in zip(self.reports, names, strict=True)]
+        if len(set(names)) < len(names):
+            names = [f"{name} ({place})" for place, name in enumerate(names, 1)]
+        return names
+
+    @property
     def differences(self) -> Mapping[str, list[str]]:
-        """Machine -> in which of units, DRAM, requests and ports it differs from the last one."""
+        """Name of each call but the last -> in which of units, DRAM, requests and ports it differs from the last."""
         reference = self.reports[-1].hardware
-        return {report.hardware.name: report.hardware.differences(reference) for report in self.reports[:-1]}
+        return {
+            name: report.hardware.differences(reference)
+            for name, report in zip(self.names[:-1], self.reports, strict=False)
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name -> the call's report; all but the last say in `unequal` how their machine differs from the last's."""
+        unequal = self.differences
+        return {
+            name: report.as_dict() | ({"unequal": unequal[name]} if name in unequal else {})
+            for name, report in zip(self.names, self.reports, strict=True)
+        }
 
     def ratios(self, report: Report) -> dict[str, float]:
         """How many times the cycles, DRAM bytes, SRAM bytes and energy of `report` the last call needs.
@@ -315,16 +326,16 @@ class Comparison:
         unknown = [report.label for report in self.reports if report.accesses_only]
         if unknown and not all(report.accesses_only for report in self.reports):
             notes.append(f"{', '.join(unknown)}: loads and stores only, so energy is compared without functional units")
-        return notes + [f"{report.hardware.name}: {report.bottleneck}" for report in self.reports]
+        return notes + [f"{name}: {report.bottleneck}" for name, report in zip(self.names, self.reports, strict=True)]
 
     def __rich__(self) -> Table:
         notes = self.notes
         table = Table(title=self.reports[-1].label or None, caption="\n".join(notes), caption_justify="left")
         table.add_column("")
         several = len({report.label for report in self.reports}) > 1
-        for report in self.reports:
-            what = f"{report.label} on " if several else ""
-            table.add_column(f"{what}{report.hardware.name}", justify="right")
+        for name, report in zip(self.names, self.reports, strict=True):
+            what = f"{report.label} on {report.hardware.name}" if several else name
+            table.add_column(what, justify="right")
         rows = [report.rows() for report in self.reports]
         for name in rows[0]:
             table.add_row(name, *(row[name] for row in rows))

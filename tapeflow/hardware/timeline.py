@@ -21,7 +21,7 @@ waits for a transfer, for no time if that is over already; a transfer goes out t
 holds a tile.
 """
 
-CAUSES = ("stall_fill", "stall_mshr", "stall_dma", "stall_start", "stall_flush")
+CAUSES = ("stall_fill", "stall_mshr", "stall_dma", "stall_start", "stall_flush", "stall_bank")
 """Counters of stalls, in the order of TF_WAIT_*."""
 
 LAYERS = ("fill", "turn-around", "use")

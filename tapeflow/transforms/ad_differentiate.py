@@ -10,6 +10,8 @@ sweep needs; the reverse sweep mirrors it block by block. Every needed value is 
 innermost block that contains all its needs and lies in no loop that its definition is outside of, and popped in the
 mirror of that block. Values of the top block are used as they are; induction variables and integer arithmetic are had
 again.
+
+With a batch, what was made for one cotangent or tangent is then made for several; see `batch_derivative`.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from tapeflow.analysis.user_rules import Rule, rules_of
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
+from tapeflow.transforms.batch_derivative import batch_derivative
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.forward_mode import NestedTangents, differentiate_forward
 from tapeflow.transforms.nested_calls import NestedCalls
@@ -88,7 +91,10 @@ def vjp(
     look_into_bodies(function, functions, "vjp")
     simplify(function)
     remove_dead_code(function)
-    differentiate_in_reverse(function, Request.of(request), functions, split)
+    signature = differentiate_in_reverse(function, Request.of(request), functions, split)
+    if request.members is not None:
+        seeds = [seed for _, seed in signature.seeds]
+        batch_derivative(function, request.members, [*seeds, *signature.shadows.values()], len(request.results_))
     return function
 
 
@@ -107,7 +113,9 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp, nested: NestedTangen
     function = primal.clone()
     function.sym_name = request.sym_name
     function.attributes["tapeflow.tangent_of"] = StringAttr(primal.sym_name.data)
-    differentiate_forward(function, Request.of(request), nested)
+    signature = differentiate_forward(function, Request.of(request), nested)
+    if request.members is not None:
+        batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
     return function
 
 

@@ -75,8 +75,10 @@ class NestedTangents:
         return made
 
 
-def differentiate_forward(function: func.FuncOp, marks: Request, nested: NestedTangents) -> None:
+def differentiate_forward(function: func.FuncOp, marks: Request, nested: NestedTangents) -> TangentSignature:
     """Turn `function`, a copy of a primal, into its forward-mode derivative under `marks`.
+
+    Returns what it takes and gives beside what the primal does.
 
     Raises:
         TapeflowError: something active has no derivative.
@@ -93,3 +95,4 @@ def differentiate_forward(function: func.FuncOp, marks: Request, nested: NestedT
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
+    return signature

@@ -77,13 +77,13 @@ class GradientSignature:
         ]
         arrays = shadowed_arguments(function, request)
         name_results(returned.operands, self._results)
-        self.seeds: list[tuple[SSAValue, SSAValue]] = []
+        self.seeds: list[tuple[SSAValue, BlockArgument]] = []
         for position, (value, active) in enumerate(zip(returned.operands, request.results, strict=True)):
             if active:
                 name = self._names.of(f"{text_of(self._results[position][NAME])}_b")
                 self.seeds.append((value, append_argument(function, value, name)))
                 self._arguments.append({NAME: StringAttr(name)})
-        self.shadows: dict[SSAValue, SSAValue] = {}
+        self.shadows: dict[SSAValue, BlockArgument] = {}
         for array in arrays:
             name = self._names.of(f"{parameter_name(array)}_b")
             self.shadows[array] = append_argument(function, array, name)

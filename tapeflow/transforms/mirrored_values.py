@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.availability import INTEGER_DIVISIONS, Available, Placed, is_integer_arithmetic
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, enclosing
+from tapeflow.analysis.inductions import Induction, induction_of
 from tapeflow.analysis.source_names import source_name
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.simplify import Constants
@@ -94,7 +95,11 @@ class MirroredValues:
             if value not in self._available:
                 made = self._remembered(item, self._at_start(mirror, value))
             elif isinstance(value, BlockArgument):
-                made = self._induction_variable(value, mirror)
+                induction = induction_of(value)
+                if induction is None:
+                    made = self._induction_variable(value, mirror)
+                else:
+                    made = self._counted(value, induction, mirror)
             else:
                 assert isinstance(value, OpResult)
                 made = self._repeat(value.op, mirror)[value.index]
@@ -141,6 +146,23 @@ class MirroredValues:
             behind = build.value(arith.MuliOp(behind, step))
         last.name_hint = name and f"{name}_last"
         return build.value(arith.SubiOp(last, behind), name)
+
+    def _counted(self, argument: BlockArgument, induction: Induction, mirror: Block) -> SSAValue:
+        """What is counted in the iteration that the mirrored loop undoes: initial + (trips - 1 - i_r) * step."""
+        mirrored, type_ = mirror.parent_op(), argument.type
+        assert isinstance(mirrored, scf.ForOp)
+        # The trip count of a while comes after what is counted in it, and may be a placeholder here still.
+        last = LocatedBuilder(InsertPoint.before(mirrored), place=place_of(argument)).value(
+            arith.SubiOp(mirrored.ub, self._constants.index(1))
+        )
+        build = self._at_start(mirror, argument)
+        iterations = build.value(arith.SubiOp(last, mirror.args[0]))
+        if not isinstance(type_, IndexType):
+            iterations = build.value(arith.IndexCastOp(iterations, type_))
+        if constant_integer(induction.step) != 1:
+            iterations = build.value(arith.MuliOp(iterations, self._read(induction.step)))
+        combine = arith.SubiOp if induction.down else arith.AddiOp
+        return build.value(combine(self._read(induction.initial), iterations), source_name(argument))
 
     def _before_loop(self, loop: scf.ForOp, op: Operation) -> SSAValue:
         """`op`, put before `loop` and out of the loops and branches around that its operands are not in."""

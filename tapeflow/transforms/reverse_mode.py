@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 from tapeflow.analysis.activity import Activity, Request
 from tapeflow.analysis.availability import Availability, is_integer_arithmetic
 from tapeflow.analysis.roots import written_roots
+from tapeflow.transforms.accumulate_in_registers import accumulate_in_registers
 from tapeflow.transforms.adjoint_frames import Frame
 from tapeflow.transforms.chain_rule import Product
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
@@ -28,8 +29,10 @@ from tapeflow.transforms.simplify import Constants, simplify
 
 def differentiate_in_reverse(
     function: func.FuncOp, marks: Request, functions: Mapping[str, func.FuncOp], split: SplitNames
-) -> None:
+) -> GradientSignature:
     """Turn `function`, a copy of a primal that was simplified, into its reverse-mode derivative under `marks`.
+
+    Returns what it takes and gives beside what the primal does.
 
     Args:
         function: in the form of `ad-prepare`, or that enclosed as `joint_form` does.
@@ -51,10 +54,12 @@ def differentiate_in_reverse(
     available = Availability(function, is_integer_arithmetic, others_are_taped=True)
     meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
+    accumulate_in_registers(function)
     inline_derivatives(function, functions)
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)
+    return signature
 
 
 def _build_reverse_sweep(

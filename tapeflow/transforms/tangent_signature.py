@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from tapeflow.analysis.activity import Request, is_float, shadowed_arguments
 from tapeflow.analysis.region_names import UniqueNames
@@ -44,14 +44,14 @@ class TangentSignature:
         marked = zip(function.args, request.arguments, strict=True)
         scalars = [argument for argument, active in marked if active and is_float(argument)]
         self._active = [position for position, active in enumerate(request.results) if active]
-        tangents: dict[SSAValue, SSAValue] = {}
+        tangents: dict[SSAValue, BlockArgument] = {}
         for argument in (*scalars, *shadowed_arguments(function, request)):
             name = self._names.of(f"{parameter_name(argument)}_d")
             tangents[argument] = append_argument(function, argument, name)
             primal = self._arguments[argument.index]
             kept = {key: primal[key] for key in ("tapeflow.extents",) if key in primal}
             self._arguments.append({NAME: StringAttr(name), **kept})
-        self.tangents: Mapping[SSAValue, SSAValue] = tangents
+        self.tangents: Mapping[SSAValue, BlockArgument] = tangents
 
     @property
     def active_results(self) -> Sequence[SSAValue]:

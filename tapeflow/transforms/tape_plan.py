@@ -21,11 +21,10 @@ from xdsl.rewriter import Rewriter
 
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.mirror import mirrored_blocks
-from tapeflow.analysis.nested_sweeps import changing_arguments
-from tapeflow.analysis.roots import roots, written_arrays
 from tapeflow.analysis.tape_blocks import TapedValue, first_of, taped_value
 from tapeflow.analysis.tape_choice import BYTE, DIVISION, Prices, TapeChoice, price_of_repeating
 from tapeflow.analysis.trip_counts import TripCounts
+from tapeflow.analysis.unchanging import Unchanging
 from tapeflow.dialects import tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
@@ -39,25 +38,6 @@ RECOMPUTE = ("balanced", "all", "cheap")
 
 SMALLEST = Prices(byte=1 << 20)
 """Prices at which a byte is worth any arithmetic."""
-
-
-class Unchanging:
-    """Which loads of a function give the same value whenever they are repeated later."""
-
-    def __init__(self, function: func.FuncOp):
-        self._positions: dict[Operation, int] = {}
-        self._last_writes: dict[SSAValue, int] = {}
-        for position, op in enumerate(function.body.block.ops):
-            for inner in op.walk():
-                if isinstance(inner, memref.LoadOp):
-                    self._positions[inner] = position
-                for array in written_arrays(inner):
-                    self._last_writes |= dict.fromkeys(roots(array), position)
-        self._last_writes |= dict.fromkeys(changing_arguments(function), len(function.body.block.ops))
-
-    def load(self, op: memref.LoadOp) -> bool:
-        """Whether nobody writes to the array of `op` any more once it runs."""
-        return all(self._last_writes.get(root, -1) < self._positions[op] for root in roots(op.memref))
 
 
 def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operation], bool]:

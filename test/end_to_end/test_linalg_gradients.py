@@ -80,8 +80,7 @@ def test_a_layer(tmp_path: Path) -> None:
     assert by_bias == pytest.approx(autograd_of(layer, 1)(POINT, BIAS), rel=1e-10)
 
 
-# gcc 12.2 -O3 makes a wrong adjoint of arg1 of this C where its loop vectoriser is on: see tapeflow_rt.h. The same C is
-# right under gcc -O0 to -O2 and clang -O0 to -O3, and sanitizers find nothing in it.
+# gcc 12.2 -O3 makes a wrong adjoint of arg1 where it may vectorise the sum that it is: see test_sums.py.
 def test_a_layer_compiled(tmp_path: Path) -> None:
     result = tapeflow.gradient(loaded(tmp_path, LAYER), wrt=["arg0", "arg1"])(POINT, BIAS)
     np.testing.assert_allclose(result.gradients["arg0"], autograd_of(layer, 0)(POINT, BIAS), rtol=1e-10)

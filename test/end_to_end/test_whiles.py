@@ -98,3 +98,15 @@ def test_forward_mode_and_second_derivatives_through_while(case: str):
 def test_the_second_derivative_of_newtons_root_is_the_formulas():
     hvp = tapeflow.hvp(tapeflow.load(KERNELS, function="newton"), wrt=["a"])
     assert hvp(2.0, 1e-14, vectors={"a": 1.0}).products["a"] == pytest.approx(-0.25 * 2.0**-1.5, rel=1e-10)
+
+
+def test_a_report_names_the_loop_whose_iterations_no_formula_counts():
+    grad = tapeflow.gradient(tapeflow.load(KERNELS, function="nest"), wrt=["x"])
+    lines = KERNELS.read_text().splitlines()
+    growing = [region for region in grad.tape_report().regions if region.records is None]
+    assert growing
+    for region in growing:
+        assert region.loop is not None
+        line = int(region.loop.split(":")[-2])
+        assert "while" in lines[line - 1]
+        assert f"iterations of {region.loop}" in str(grad.tape_report())

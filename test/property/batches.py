@@ -4,7 +4,7 @@ For every program and size the generated driver compares, in one process under t
 sanitizers:
 
 - the program on dual numbers, as plain C, and as the forward sweep of its gradient after every stage: the same bits;
-- the gradient after every stage against that after `differentiate`: the same bits, and so in a second call;
+- the gradient after every stage against that after the first of them: the same bits, and so in a second call;
 - every tangent of the forward mode against the dual numbers, and the gradient against them by the dot product: to
   1e-12 (3e-5 with single precision) of the absolute values that were added up.
 

@@ -26,7 +26,12 @@ STREAM = Options(layout="aos", spad_bytes=1024, buffers=3, stream=True)
 LAYERS = Options(layout="aos", spad_bytes=512, buffers=2)
 SOA = Options()
 
-CHAINS = (("differentiate", "plan", "aos", "streams"), ("differentiate", "plan", "soa", "layers"))
+CHAINS = (
+    ("differentiate", "aos", "streams"),
+    ("differentiate", "soa", "layers"),
+    ("plan", "soa", "streams"),
+    ("differentiate", "plan", "layers"),
+)
 """The stages that a batch compares, in turn."""
 
 

@@ -51,6 +51,16 @@ class TestGrad:
         flags = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
         subprocess.run(["g++", *flags, "use.cc"], cwd=tmp_path, check=True)
 
+    def test_a_batch_builds_and_its_refusal_writes_nothing(self, tapeflow, tmp_path):
+        refused = tapeflow("grad", LOGSUM, "--wrt", "x", "--batch", 1000, code=1)
+        assert "batch=1000: a batch has 1 to 64 members" in refused.stderr and not names(tmp_path)
+        done = tapeflow("grad", LOGSUM, "--wrt", "x", "--batch", 3, "--single-file", "--json")
+        assert json.loads(done.stdout)["gradient"] == "logsum_grad_3"
+        done = tapeflow("jvp", LOGSUM, "--wrt", "x", "--batch", 3, "--single-file")
+        assert done.stdout == "wrote logsum_jvp_3.c\n"
+        flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+        subprocess.run(["cc", *flags, "logsum_grad_3.c", "logsum_jvp_3.c"], cwd=tmp_path, check=True)
+
     def test_a_single_file_runs_alone(self, tapeflow, tmp_path):
         done = tapeflow("grad", LOGSUM, "--wrt", "x", "-o", "one.c", "--single-file")
         assert names(tmp_path) == ["one.c"]
@@ -169,6 +179,8 @@ class TestSimulate:
         value = json.loads(tapeflow("simulate", LOGSUM, *options, "--json").stdout)
         assert set(value) == {"stream-1k", "cache-32k"}
         assert all(report["cycles"] > 0 for report in value.values())
+        assert value["cache-32k"]["unequal"] == ["SRAM bytes: 32768 against 2048"]
+        assert "unequal" not in value["stream-1k"]
 
     def test_a_run_of_no_cycles_is_shown(self, tapeflow):
         done = tapeflow("simulate", LOGSUM, "--wrt", "x", "--arg", "n=0", "--hardware", "stream-1k")

@@ -654,3 +654,89 @@ def nest(depth: int) -> str:
 def test_deep_nests():
     check(nest(40), [1, array(1)], pipelines=["differentiate", "plan"])
     check(nest(3), [2, array(1)])
+
+
+COUNTED = """
+func.func @f(%n: index, %m: i32, %by: i32, %x: memref<?xf64>) -> f64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %s, %end = scf.for %i = %c0 to %n step %c1 iter_args(%s0 = %zero, %skip = %m) -> (f64, i32) {{
+    %moved = arith.subi %skip, %by : i32
+    %from = arith.index_cast %moved : i32 to index
+    %s1, %k1 = scf.while (%s2 = %s0, %k = %skip) : (f64, i32) -> (f64, i32) {{
+      %j = arith.index_cast %k : i32 to index
+      %c = arith.cmpi sgt, %j, %i : index
+      scf.condition(%c) %s2, %k : f64, i32
+    }} do {{
+    ^bb0(%s3: f64, %kb: i32):
+      %j = arith.index_cast %kb : i32 to index
+      %v = memref.load %x[%j] : memref<?xf64>
+      %w = memref.load %x[%i] : memref<?xf64>
+      %sq = arith.mulf %v, %w : f64
+      %s4 = arith.addf %s3, %sq : f64
+      memref.store %s4, %x[%i] : memref<?xf64>
+      %next = arith.{step} : i32
+      scf.yield %s4, %next : f64, i32
+    }}
+    scf.yield %s1, %moved : f64, i32
+  }}
+  func.return %s : f64
+}}
+ad.vjp @f_grad of @f (const, const, const, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize("step", ["subi %kb, %by", "addi %kb, %minus", "addi %minus, %kb"])
+@pytest.mark.parametrize(("n", "m"), [(4, 9), (0, 3), (3, 0), (1, 1)])
+def test_what_loops_count_is_not_taped(step: str, n: int, m: int):
+    text = COUNTED.format(step=step)
+    if "minus" in step:
+        text = text.replace(
+            "  %zero =", "  %nought = arith.constant 0 : i32\n  %minus = arith.subi %nought, %by : i32\n  %zero ="
+        )
+    check(text, [n, m, 1, array(10)])
+    # The factors, which are overwritten, and how often each while ran.
+    assert not any("kb" in name or "skip" in name for name in tapes(text, TapePlanPass))
+
+
+def test_what_a_loop_counts_unevenly_is_taped():
+    text = COUNTED.format(step="muli %kb, %by").replace("sgt, %j, %i", "slt, %j, %n").replace("%k = %skip", "%k = %m")
+    text = text.replace("memref.store %s4, %x[%i] : memref<?xf64>", "")
+    check(text, [7, 2, 2, array(10)])
+    assert any("kb" in name for name in tapes(text, TapePlanPass))
+
+
+OUTSIDE = """
+func.func @f(%n: index, %m: index, %k: index, %x: memref<?xf64>, %w: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%s0 = %zero) -> (f64) {
+    %s1 = scf.for %j = %i to %m step %c1 iter_args(%s2 = %s0) -> (f64) {
+      %v = memref.load %x[%k] : memref<?xf64>
+      %u = memref.load %x[%j] : memref<?xf64>
+      %a = memref.load %w[%i] : memref<?xf64>
+      %p = arith.mulf %v, %a : f64
+      %q = arith.mulf %p, %u : f64
+      %s3 = arith.addf %s2, %q : f64
+      scf.yield %s3 : f64
+    }
+    %e = math.sin %s1 : f64
+    scf.yield %e : f64
+  }
+  func.return %s : f64
+}
+ad.vjp @f_grad of @f (const, const, const, active, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 2), (1, 1), (2, 0), (0, 2)])
+def test_what_is_summed_in_registers(n: int, m: int):
+    check(OUTSIDE, [n, m, 1, array(5), array(5)])
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0)])
+def test_no_element_is_touched_behind_loops_that_do_not_run(n: int, m: int):
+    # x has no element 9; an access would be an error of the interpreter.
+    check(OUTSIDE, [n, m, 9, array(5), array(5)])

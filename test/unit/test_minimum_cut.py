@@ -76,7 +76,7 @@ def networks(draw: st.DrawFn) -> list[Edge[int]]:
     return [Edge(a, b, c) for a, b, c in pairs if {a, b} != {0, 1} and a != b]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=250, deadline=None, derandomize=True)
 @given(networks())
 def test_as_good_as_the_best_of_all_cuts(network: list[Edge[int]]) -> None:
     expected = by_brute_force(network, 0, 1)
@@ -101,6 +101,6 @@ def test_many_small_networks_take_time_in_proportion() -> None:
         assert minimum_cut(network, "s", "t").cost == sum(min(3, k % 7) for k in range(count))
         return time.process_time() - started
 
-    few, many = min(seconds(1_000) for _ in range(3)), seconds(16_000)
-    # Four times as long as in proportion, on a machine with other work; in squares it were 256 times.
-    assert many < 64 * few
+    few, many = min(seconds(1_000) for _ in range(3)), seconds(8_000)
+    # Four times as long as in proportion, on a machine with other work; in squares it were 64 times.
+    assert many < 32 * few

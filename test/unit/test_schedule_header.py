@@ -310,3 +310,30 @@ def test_values_of_the_loop_are_unknown_and_others_are_symbols():
     assert meeting([last.result], [shifted.result], loop_) == 2
     assert affine(squared.result, loop_) is None
     assert meeting([squared.result], [squared.result], loop_) is Meeting.ALWAYS
+
+
+ARTIFACT = Hardware.preset("artifact-2024")
+
+
+def test_a_blocking_cache_has_one_read_and_one_write_under_way():
+    assert ARTIFACT.cache and (ARTIFACT.cache.blocking, ARTIFACT.cache.ports, ARTIFACT.cache.hit_cycles) == (True, 1, 6)
+    sums = "\n".join(
+        f"%a{k} = memref.load %x[%i] : memref<?xf64>\n%s{k + 1} = arith.addf %s{k}, %a{k} : f64" for k in range(3)
+    )
+    head = "%r = scf.for %i = %c1 to %n step %c1 iter_args(%s0 = %half) -> (f64) {{ {} }}"
+    head += "\nmemref.store %r, %x[%c0] : memref<?xf64>"
+    schedule, _ = loop(f"{sums}\nscf.yield %s3 : f64", X, ARTIFACT, head)
+    assert (schedule.ii, schedule.use["cache"]) == (18, 18)
+    stores = "\n".join("memref.store %half, %x[%i] : memref<?xf64>" for _ in range(3))
+    schedule, _ = loop(stores, X, ARTIFACT)
+    assert (schedule.ii, schedule.use["cache writes"]) == (18, 18)
+    assert loop(stores, X, ARTIFACT.with_(cache={"blocking": False}))[0].ii == 3
+
+
+def test_with_a_blocking_cache_loads_wait_for_all_older_stores():
+    """Of other arrays too: load, store, load, store, each after the one before, and then the next iteration."""
+    copy = """%{0} = memref.load %x[%i] : memref<?xf64>
+              memref.store %{0}, %y[%i] : memref<?xf64>"""
+    body = f"{copy.format('a')}\n{copy.format('b')}"
+    assert loop(body, XY, ARTIFACT)[0].ii == 4 * 6
+    assert loop(body, XY, ARTIFACT.with_(cache={"blocking": False}))[0].ii == 4

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ import tapeflow
 from bench.suite import SUITE
 from tapeflow.arguments import ArgumentError
 from tapeflow.hardware import Hardware
+from tapeflow.hardware.energy import DRAM, MEMORY, UNITS
 from tapeflow.simulation import options_for
 
 VOID = """
@@ -61,6 +65,36 @@ def test_every_preset_runs_the_pipeline_that_it_asks_for(name):
     report = tapeflow.simulate(grad, list(kernel.arguments("mini").values()), hardware=machine)
     assert report.hardware == machine
     assert (report.counters["spad_writes"] > 0) == (machine.scratchpad is not None)
+    # Energy is the sum of its parts, byte for byte, in the JSON that users get.
+    written = json.dumps(report.as_dict())
+    energy = json.loads(written)["energy_pj"]
+    parts = {name: Fraction(value) for name, value in energy.items() if name in report.energy.parts}
+    sums = {
+        "memory": sum(parts[name] for name in MEMORY),
+        "on chip": sum(parts[name] for name in (*MEMORY, *UNITS)),
+        "dram": sum(parts[name] for name in DRAM),
+        "total": sum(parts.values()),
+    }
+    assert set(energy) == {*parts, *sums} and set(parts) == {*MEMORY, *UNITS, *DRAM}
+    for name, exact in sums.items():
+        assert f'"{name}": {json.dumps(float(exact))}' in written
+    # Values computed forward are apart from read-only inputs: `A` is read again, `w` is written in place.
+    n, m = kernel.sizes["mini"]["n"], kernel.sizes["mini"]["m"]
+    assert (report.tape_bytes, report.reread_bytes) == (grad.tape_report().bytes, n * m * 8)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        ({"layout": "soa", "spad_bytes": 1024}, "needs layout='aos'"),
+        ({"layout": "aos", "spad_bytes": 64}, "2 buffers of at least one 64-byte burst need 128"),
+        ({"layout": "aos", "spad_bytes": 1024, "buffers": 1, "stream": True}, "stream=True needs buffers >= 2"),
+    ],
+)
+def test_a_pipeline_that_contradicts_itself_is_refused(pipeline, message):
+    machine = Hardware.preset("stream-1k").with_(name="mine", pipeline={"stream": False, **pipeline})
+    with pytest.raises(tapeflow.TapeflowError, match=f"mine: pipeline: .*{message}"):
+        options_for(machine)
 
 
 def test_layers_must_fit_the_scratchpad(worked_example):

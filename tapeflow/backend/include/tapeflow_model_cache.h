@@ -4,6 +4,9 @@
  * until its line arrives; another access to a line on its way merges with it. When all registers are taken the datapath
  * stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
  *
+ * With TF_CACHE_BLOCKING the cache does nothing beside a miss: the next access of any kind waits until it is over, a
+ * load for the store before it too.
+ *
  * With TF_PREFETCH_LINES a stride prefetcher watches, for each access in the source, the lines that miss or that it
  * fetched itself: when two steps in a row are alike, of either sign, it fetches so many lines further along, where a
  * miss register is free.
@@ -23,37 +26,49 @@ static TF_SLOW uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t
     return tf_m_below_write(m, t, number);
 }
 
-/* Take a miss register at schedule time `at`, stalling for one if need be; returns its number. */
-static inline uint32_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t *t)
+/* The cycle at which a miss register is free. They are kept in rising order of that. */
+TF_HOT uint64_t tf_m_mshr_free(const struct tf_model *m)
 {
-    uint32_t first = 0;
-    for (uint32_t k = 0; k < TF_MSHRS; k++) {
-        if (m->mshr[k] <= *t) return k;
-        if (m->mshr[k] < m->mshr[first]) first = k;
-    }
-    tf_m_wait(m, at, m->mshr[first], TF_WAIT_MSHR);
-    *t = m->mshr[first];
-    return first;
+    return m->mshr[0];
 }
 
-/* Fetch the line of `address` from cycle `t` on into miss register `mshr`; returns the cycle at which it is there, which
- * is not before the level below has taken the `victim`, if there is one to write back. */
-static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint32_t mshr, uint64_t address, uint64_t victim)
+/* Wait at schedule time `at`, cycle `t`, for a miss register if need be; returns the cycle at which one is free. */
+static inline uint64_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t t)
+{
+    const uint64_t free = tf_m_mshr_free(m);
+    if (free <= t) return t;
+    tf_m_wait(m, at, free, TF_WAIT_MSHR);
+    return free;
+}
+
+/* A miss register is in use from cycle `t`, at which one is free, until cycle `until`. It is the one that was free last:
+ * accesses are not met in the exact order of their times, and the others were free for one that is a bit earlier. */
+static inline void tf_m_hold_mshr(struct tf_model *m, uint64_t t, uint64_t until)
+{
+    uint32_t free = 0, place = TF_MSHRS - 1;
+    if (TF_MSHRS > 1 && m->mshr[TF_MSHRS > 1] <= t)
+        for (free = TF_MSHRS - 1; m->mshr[free] > t;) free--;
+    while (place > free && m->mshr[place] > until) place--;
+    memmove(m->mshr + free, m->mshr + free + 1, (place - free) * sizeof *m->mshr);
+    m->mshr[place] = until;
+}
+
+/* Fetch the line of `address` from cycle `t` on, when a miss register is free; returns the cycle at which it is there,
+ * which is not before the level below has taken the `victim`, if there is one to write back. */
+static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint64_t address, uint64_t victim)
 {
     m->count.cache_fills += TF_CACHE_LEVELS > 0;
     uint64_t fill = tf_m_below_read(m, t + TF_CACHE_HIT_CYCLES, address);
     if (victim != TF_NO_LINE && (victim & 1u) != 0)
         fill = tf_m_later(fill, tf_m_write_back(m, t + TF_CACHE_HIT_CYCLES, victim));
-    m->mshr[mshr] = fill;
+    tf_m_hold_mshr(m, t, fill);
     return fill;
 }
 
 /* The same for a miss at schedule time `at`, which may have to wait for a miss register. */
 static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
 {
-    uint64_t t = at + tf_m_stalled(m, at);
-    const uint32_t mshr = tf_m_take_mshr(m, at, &t);
-    return tf_m_fill(m, t, mshr, address, victim);
+    return tf_m_fill(m, tf_m_take_mshr(m, at, at + tf_m_stalled(m, at)), address, victim);
 }
 
 #if TF_CACHE_LEVELS > 0
@@ -77,12 +92,9 @@ static inline uint32_t tf_m_find_way(const tf_way *set, uint64_t number)
 static TF_SLOW void tf_m_prefetch(struct tf_model *m, uint64_t t, uint64_t number)
 {
     tf_way *set = tf_m_set(m, number);
-    uint32_t mshr = 0;
-    if (tf_m_find_way(set, number) < TF_CACHE_WAYS) return;
-    while (mshr < TF_MSHRS && m->mshr[mshr] > t) mshr++;
-    if (mshr == TF_MSHRS) return;
+    if (tf_m_find_way(set, number) < TF_CACHE_WAYS || tf_m_mshr_free(m) > t) return;
     m->count.prefetches++;
-    const uint64_t fill = tf_m_fill(m, t, mshr, number * TF_LINE_BYTES, set[TF_CACHE_WAYS - 1].key);
+    const uint64_t fill = tf_m_fill(m, t, number * TF_LINE_BYTES, set[TF_CACHE_WAYS - 1].key);
     memmove(set + 1, set, (TF_CACHE_WAYS - 1) * sizeof *set);
     set[0].key = number << 1;
     set[0].ready = fill | TF_PREFETCHED;
@@ -148,19 +160,17 @@ static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
 #else
     tf_m_count_miss(m, address, write);
     if (write) {
-        uint64_t t = at + tf_m_stalled(m, at);
-        const uint32_t mshr = tf_m_take_mshr(m, at, &t);
+        const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
         if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;
         else m->count.dram_cache_array_writes++;
         ready = tf_m_dram(m, t, address, true);
-        m->mshr[mshr] = ready;
+        tf_m_hold_mshr(m, t, ready);
     } else {
         ready = tf_m_fetch_line(m, at, address, TF_NO_LINE);
     }
 #endif
 #if TF_CACHE_BLOCKING
-    slack = 0; /* nothing goes on beside a miss */
-    write = false;
+    m->blocked = tf_m_later(m->blocked, ready);
 #endif
     if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
 }
@@ -169,6 +179,9 @@ static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool w
 TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack, uint32_t site)
 {
     tf_m_reuse(m, address / TF_LINE_BYTES, tf_m_owner(address));
+#if TF_CACHE_BLOCKING
+    if (m->blocked > m->tau + m->stalled) tf_m_wait(m, m->tau + offset, m->blocked, TF_WAIT_FILL);
+#endif
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);
@@ -202,7 +215,7 @@ TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t off
 {
     m->count.array_reads++;
     m->count.array_writes++;
-#if TF_CACHE_LEVELS > 0 && !TF_REUSE
+#if TF_CACHE_LEVELS > 0 && !TF_REUSE && !TF_CACHE_BLOCKING
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);
     if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {
@@ -218,10 +231,9 @@ TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t off
 static TF_SLOW void tf_m_stream_out_line(struct tf_model *m, uint32_t k, uint64_t at)
 {
     const uint64_t number = m->combined[k].number;
-    uint64_t t = at + tf_m_stalled(m, at);
-    const uint32_t mshr = tf_m_take_mshr(m, at, &t);
+    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
     m->count.streamed_lines++;
-    m->mshr[mshr] = tf_m_memory_write(m, t, number);
+    tf_m_hold_mshr(m, t, tf_m_memory_write(m, t, number));
     tf_m_below_forget(m, number);
     m->combining--;
     memmove(m->combined + k, m->combined + k + 1, (m->combining - k) * sizeof *m->combined);

@@ -23,7 +23,7 @@ static TF_SLOW void tf_m_calendar_advance(tf_calendar *calendar, uint64_t slot)
 }
 
 /* The 64 slots from `slot` on, bit 0 first. */
-static inline uint64_t tf_m_calendar_look(tf_calendar *calendar, uint64_t slot)
+TF_HOT uint64_t tf_m_calendar_look(tf_calendar *calendar, uint64_t slot)
 {
     if (slot + 64 > calendar->first + TF_CALENDAR_SLOTS) tf_m_calendar_advance(calendar, slot + 64);
     const uint64_t bit = slot % 64;
@@ -33,7 +33,7 @@ static inline uint64_t tf_m_calendar_look(tf_calendar *calendar, uint64_t slot)
 }
 
 /* Take the `length` slots from `slot` on, free or not. */
-static inline void tf_m_calendar_mark(tf_calendar *calendar, uint64_t slot, uint64_t length)
+static TF_SLOW void tf_m_calendar_mark_far(tf_calendar *calendar, uint64_t slot, uint64_t length)
 {
     if (slot < calendar->first) {
         length = slot + length > calendar->first ? slot + length - calendar->first : 0;
@@ -49,31 +49,81 @@ static inline void tf_m_calendar_mark(tf_calendar *calendar, uint64_t slot, uint
     }
 }
 
-/* The number of the highest bit set in `bits`, which is not 0. */
-static inline uint64_t tf_m_highest_bit(uint64_t bits)
+/* The same for slots that were found free, most of which lie in one word. */
+TF_HOT void tf_m_calendar_mark(tf_calendar *calendar, uint64_t slot, uint64_t length)
+{
+    const uint64_t bit = slot % 64;
+    if (TF_LIKELY(bit + length <= 64))
+        calendar->taken[(slot / 64) % TF_CALENDAR_WORDS] |= (~(uint64_t)0 >> (64 - length)) << bit;
+    else tf_m_calendar_mark_far(calendar, slot, length);
+}
+
+/* The number of the lowest bit set in `bits`, which is not 0. */
+TF_HOT uint64_t tf_m_lowest_bit(uint64_t bits)
 {
 #if defined(__GNUC__)
-    return 63u - (uint64_t)__builtin_clzll(bits);
+    return (uint64_t)__builtin_ctzll(bits);
 #else
     uint64_t bit = 0;
-    while ((bits >>= 1) != 0) bit++;
+    while ((bits >> bit & 1u) == 0) bit++;
     return bit;
 #endif
 }
 
-/* The first run of `length` (at most 32) free slots at or after `slot`. */
-static inline uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, uint64_t length)
+/* The slots of `taken`'s 64 that begin a run of `length` (at most 32) free ones within them, a bit each. */
+TF_HOT uint64_t tf_m_calendar_runs(uint64_t taken, uint64_t length)
 {
-    const uint64_t wanted = ((uint64_t)1 << length) - 1;
-    if (slot < calendar->first) slot = calendar->first;
-    for (;;) {
-        const uint64_t taken = tf_m_calendar_look(calendar, slot);
-        uint64_t skip = 0;
-        uint64_t in_the_way;
-        while (skip + length <= 64 && (in_the_way = taken >> skip & wanted) != 0) skip += tf_m_highest_bit(in_the_way) + 1;
-        if (skip + length <= 64) return slot + skip;
-        slot += skip;
+    uint64_t runs = ~taken; /* of 1, 2, 4, ...; zeros come in from above: what lies there is not known */
+    if (length > 1) runs &= runs >> 1;
+    if (length > 2) runs &= runs >> (length < 4 ? length - 2 : 2);
+    if (length > 4) runs &= runs >> (length < 8 ? length - 4 : 4);
+    if (length > 8) runs &= runs >> (length < 16 ? length - 8 : 8);
+    if (length > 16) runs &= runs >> (length < 32 ? length - 16 : 16);
+    return runs;
+}
+
+/* `slot`, or the first slot after `busy` if it lies in there. */
+TF_HOT uint64_t tf_m_stretch_skip(const tf_stretch *busy, uint64_t slot)
+{
+    return slot >= busy->from && slot < busy->until ? busy->until : slot;
+}
+
+/* The slots from `from` to before `until` cannot be had either. One stretch is remembered, the one that ends last: under
+ * load requests come for it again and again. */
+TF_HOT void tf_m_stretch_add(tf_stretch *busy, uint64_t from, uint64_t until)
+{
+    if (until <= busy->until && from >= busy->from) return;
+    if (from > busy->until) {
+        busy->from = from;
+        busy->until = until;
+    } else if (until >= busy->from) {
+        if (from < busy->from) busy->from = from;
+        if (until > busy->until) busy->until = until;
     }
+}
+
+/* The first run of `length` (at most 32) free slots at or after `slot`, which is not before the window. */
+static TF_SLOW uint64_t tf_m_calendar_search(tf_calendar *calendar, uint64_t slot, uint64_t length)
+{
+    const uint64_t asked = slot;
+    uint64_t runs;
+    while ((runs = tf_m_calendar_runs(tf_m_calendar_look(calendar, slot), length)) == 0) slot += 65 - length;
+    slot += tf_m_lowest_bit(runs);
+    tf_m_stretch_add(&calendar->busy, asked, slot);
+    return slot;
+}
+
+/* The same for any `slot`; for one calendar always of the same length. Mostly there is one in the word of `slot`. */
+TF_HOT uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, uint64_t length)
+{
+    slot = tf_m_stretch_skip(&calendar->busy, slot);
+    if (slot < calendar->first) slot = calendar->first;
+    if (TF_LIKELY(slot + 64 <= calendar->first + TF_CALENDAR_SLOTS)) {
+        const uint64_t taken = calendar->taken[(slot / 64) % TF_CALENDAR_WORDS];
+        const uint64_t runs = tf_m_calendar_runs(taken, length) >> (slot % 64);
+        if (TF_LIKELY((runs & 1u) != 0)) return slot;
+    }
+    return tf_m_calendar_search(calendar, slot, length);
 }
 
 #endif

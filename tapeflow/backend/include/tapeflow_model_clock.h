@@ -74,6 +74,19 @@ static TF_SLOW void tf_m_wait(struct tf_model *m, uint64_t at, uint64_t until, u
     m->waiting = place + 1 + after;
 }
 
+/* Hold the datapath for a cycle from the start of the iteration at hand on. Unlike a wait for something that comes at a
+ * known cycle, this adds to the waits before it; those after it that it meets are over. */
+static TF_SLOW void tf_m_hold(struct tf_model *m, uint64_t *counter, uint32_t cause)
+{
+    uint32_t met = 0;
+    tf_m_timeline_stall(m, cause, m->tau + m->stalled, 1);
+    m->stalled++;
+    (*counter)++;
+    while (met < m->waiting && m->waits[met].need <= m->stalled) met++;
+    m->waiting -= met;
+    for (uint32_t k = 0; k < m->waiting; k++) m->waits[k] = m->waits[k + met];
+}
+
 /* The next iteration of a block, or the first of another one, which waits for the end of the block before it. */
 TF_HOT void tf_m_step(struct tf_model *m, uint32_t line, uint32_t ii, uint32_t depth)
 {

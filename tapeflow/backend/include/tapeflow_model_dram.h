@@ -1,8 +1,8 @@
 /* DRAM: banks with open rows, a data bus, activates, refresh and a write queue, all shared by cache and DMA.
  *
  * Every request is timed when it is made, from a few timestamps: per bank the earliest precharge, activate and column
- * command; per bank group how many column commands a window has (tCCD_L); per rank a calendar of activates (tFAW / 4
- * apart) and the next refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
+ * command; per bank group how many column commands a window has (tCCD_L); per rank the latest activates (tRRD apart, four
+ * in tFAW) and the next refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
  * a scheduler that picks the first ready request gives. Writes are posted: a queue collects them, and when it is full
  * they go out together, row by row, with a turnaround of the bus on either side, while the next ones are collected.
  * Inside, time is in DRAM clocks; addresses map as row : rank : bank : bank group : column.
@@ -67,6 +67,45 @@ static inline void tf_m_refresh(struct tf_model *m, uint32_t rank, uint64_t t)
     }
 }
 
+#define TF_ACTIVATE(k) activates->at[(k) % TF_ACTIVATES]
+
+/* Whether an activate at clock `t`, before number `next`, is one of five in tFAW with activates that come after it. */
+static inline bool tf_m_five_in_window(const tf_activates *activates, uint64_t first, uint64_t next, uint64_t t)
+{
+    for (uint64_t before = 0; before < 4 && next >= first + before; before++) {
+        const uint64_t last = next + 3 - before;
+        const uint64_t begin = before == 0 ? t : TF_ACTIVATE(next - before);
+        if (last < activates->count && TF_ACTIVATE(last) < begin + TF_DRAM_TFAW) return true;
+    }
+    return false;
+}
+
+/* An activate at the first clock from `t` on that is tRRD from every other one of the rank, with no five in tFAW. Like
+ * the bus's, its clock may lie before those of activates that were asked for earlier. Where tRRD alone decides, clocks
+ * are multiples of it: gaps of less would be lost, which a scheduler that sees all that wait does not let happen. */
+static inline uint64_t tf_m_take_activate(tf_activates *activates, uint64_t t)
+{
+    const uint64_t count = activates->count;
+    const uint64_t first = count > TF_ACTIVATES ? count - TF_ACTIVATES : 0;
+    t = tf_m_stretch_skip(&activates->busy, t);
+    const uint64_t asked = t;
+    if (4 * TF_DRAM_TRRD >= TF_DRAM_TFAW) t = (t + TF_DRAM_TRRD - 1) / TF_DRAM_TRRD * TF_DRAM_TRRD;
+    if (first > 0) t = tf_m_later(t, TF_ACTIVATE(first)); /* what was before is not known any more */
+    uint64_t next = count;
+    while (next > first && TF_ACTIVATE(next - 1) > t) next--;
+    for (;; next++) {
+        if (next > first) t = tf_m_later(t, TF_ACTIVATE(next - 1) + TF_DRAM_TRRD);
+        if (next >= first + 4) t = tf_m_later(t, TF_ACTIVATE(next - 4) + TF_DRAM_TFAW);
+        if (next == count) break;
+        if (TF_ACTIVATE(next) >= t + TF_DRAM_TRRD && !tf_m_five_in_window(activates, first, next, t)) break;
+    }
+    for (uint64_t k = count; k > next; k--) TF_ACTIVATE(k) = TF_ACTIVATE(k - 1);
+    TF_ACTIVATE(next) = t;
+    activates->count++;
+    tf_m_stretch_add(&activates->busy, asked, t + 1);
+    return t;
+}
+
 /* Open the row of `place` from clock `t` on if it is not open; returns the earliest clock for a column command. */
 static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, uint64_t t)
 {
@@ -75,11 +114,7 @@ static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, 
     if (bank->open && bank->row == place->row) return tf_m_later(t, bank->column);
     uint64_t activate = tf_m_later(t, bank->activate);
     if (bank->open) activate = tf_m_later(activate, tf_m_later(t, bank->precharge) + TF_DRAM_TRP);
-    /* one activate each quarter of tFAW keeps four to a window */
-    const uint64_t window = (activate * 4 + TF_DRAM_TFAW - 1) / TF_DRAM_TFAW;
-    const uint64_t slot = tf_m_calendar_find(&m->activates[place->rank], window, 1);
-    tf_m_calendar_mark(&m->activates[place->rank], slot, 1);
-    activate = tf_m_later(activate, slot * TF_DRAM_TFAW / 4);
+    activate = tf_m_take_activate(&m->activates[place->rank], activate);
     m->count.dram_activates++;
     bank->open = true;
     bank->row = place->row;
@@ -96,6 +131,8 @@ static inline uint64_t tf_m_open_row(struct tf_model *m, const tf_place *place, 
 /* The data bus for one burst of bank group `group`, at clock `slot` or later. */
 static inline uint64_t tf_m_take_bus(struct tf_model *m, uint32_t group, uint64_t slot)
 {
+    slot = tf_m_stretch_skip(&m->columns_busy[group], slot);
+    const uint64_t asked = slot;
     for (;;) {
         slot = tf_m_calendar_find(&m->bus, slot, TF_DRAM_BURST_CK);
         const uint64_t window = slot / TF_COLUMN_WINDOW;
@@ -107,6 +144,7 @@ static inline uint64_t tf_m_take_bus(struct tf_model *m, uint32_t group, uint64_
         if (columns->window == window && columns->used < 8) {
             columns->used++;
             tf_m_calendar_mark(&m->bus, slot, TF_DRAM_BURST_CK);
+            if (slot != asked) tf_m_stretch_add(&m->columns_busy[group], asked, slot + TF_DRAM_BURST_CK);
             return slot;
         }
         slot = (window + 1) * TF_COLUMN_WINDOW;
@@ -140,20 +178,39 @@ static inline uint64_t tf_m_dram_write(struct tf_model *m, uint64_t t, uint64_t 
     return slot + TF_DRAM_BURST_CK;
 }
 
+#define TF_ROW_BUCKETS 64u
+
+/* For each queued write the next one to the same row; itself if there is none. */
+static inline void tf_m_link_rows(const struct tf_model *m, uint32_t *next)
+{
+    uint32_t latest[TF_ROW_BUCKETS];           /* write to a row of this bucket, plus 1; 0 for none */
+    uint32_t before[TF_DRAM_WRITE_QUEUE];      /* the write before it in its bucket, likewise */
+    memset(latest, 0, sizeof latest);
+    for (uint32_t k = 0; k < m->writes; k++) {
+        const uint64_t row = m->write_queue[k] / TF_DRAM_ROW_BYTES;
+        uint32_t *bucket = &latest[row % TF_ROW_BUCKETS];
+        uint32_t same = *bucket;
+        while (same != 0 && m->write_queue[same - 1] / TF_DRAM_ROW_BYTES != row) same = before[same - 1];
+        if (same != 0) next[same - 1] = k;
+        next[k] = k;
+        before[k] = *bucket;
+        *bucket = k + 1;
+    }
+}
+
 /* Send out all queued writes, those of one row together, from clock `t` on. */
 static TF_SLOW void tf_m_drain_writes(struct tf_model *m, uint64_t t)
 {
     if (!m->writing) { /* the bus turns; nothing fits any more into the run of writes before */
-        tf_m_calendar_mark(&m->bus, m->writes_from, m->writes_until - m->writes_from);
+        tf_m_calendar_mark_far(&m->bus, m->writes_from, m->writes_until - m->writes_from);
         m->writes_from = tf_m_later(tf_m_later(t, m->bus_end) + TF_DRAM_RTW, m->writes_until);
         m->writing = true;
     }
     const uint64_t from = tf_m_later(m->writes_from, t);
+    uint32_t next[TF_DRAM_WRITE_QUEUE];
+    tf_m_link_rows(m, next);
     for (uint32_t k = 0; k < m->writes; k++) {
-        if (m->write_queue[k] == TF_NO_WRITE) continue;
-        const uint64_t row = m->write_queue[k] / TF_DRAM_ROW_BYTES;
-        for (uint32_t j = k; j < m->writes; j++) {
-            if (m->write_queue[j] == TF_NO_WRITE || m->write_queue[j] / TF_DRAM_ROW_BYTES != row) continue;
+        for (uint32_t j = k; m->write_queue[j] != TF_NO_WRITE; j = next[j]) {
             m->write_done[m->write_half][j] = tf_m_dram_write(m, t, from, m->write_queue[j]);
             m->writes_until = tf_m_later(m->writes_until, m->write_done[m->write_half][j]);
             m->write_queue[j] = TF_NO_WRITE;

@@ -99,6 +99,7 @@ static TF_COLD void tf_m_stream_open(tf_tape *tf, tf_stream *stream, tf_buffer *
     stream->low = stream->top = stream->bytes;
     stream->high = stream->low + tile_bytes;
     buffers[0].holds = true;
+    m->count.spad_copies += copies;
     for (uint32_t k = 1; k < copies; k++) buffers[k].since = TF_NEVER;
     buffers[0].since = m->tau + m->stalled;
     tf_m_timeline_open(m, &stream->track, m->tau + m->stalled);
@@ -354,6 +355,33 @@ TF_HOT ptrdiff_t tf_m_reach_down(ptrdiff_t j, ptrdiff_t end, ptrdiff_t step, uin
     return records < iterations ? j - (ptrdiff_t)records * step : end;
 }
 
+#if TF_SPAD_PORTS > 1
+/* A record goes through a port, a word a cycle from schedule time `at` on. Words are interleaved over the banks; where
+ * several ports meet in one bank in one cycle, the datapath is held until the fullest bank has served them all. */
+static TF_SLOW void tf_m_banks(tf_tape *tf, const unsigned char *record, size_t bytes, uint64_t at)
+{
+    struct tf_model *m = tf_m(tf);
+    if (tf->error != NULL) return; /* the record may lie elsewhere */
+    const uint64_t first = (uint64_t)(record - m->spad) / TF_SPAD_PORT_BYTES;
+    const uint64_t words = (bytes + TF_SPAD_PORT_BYTES - 1) / TF_SPAD_PORT_BYTES;
+    for (uint64_t k = 0; k < words; k++) {
+        tf_bank_use *use = &m->bank_use[(at + k) % TF_BANK_CYCLES];
+        if (use->at != at + k) {
+            memset(use, 0, sizeof *use);
+            use->at = at + k;
+        }
+        if (++use->used[(first + k) % TF_SPAD_BANKS] <= use->held + 1) continue;
+        use->held++;
+        tf_m_hold(m, &m->count.stall_bank, TF_WAIT_BANK);
+    }
+}
+#else
+TF_HOT void tf_m_banks(tf_tape *tf, const unsigned char *record, size_t bytes, uint64_t at)
+{
+    (void)tf, (void)record, (void)bytes, (void)at; /* with one port no two accesses are in one cycle */
+}
+#endif
+
 TF_HOT void tf_m_write(tf_tape *tf, tf_stream *stream, const void *record, size_t bytes, uint32_t offset)
 {
     struct tf_model *m = tf_m(tf);
@@ -362,6 +390,7 @@ TF_HOT void tf_m_write(tf_tape *tf, tf_stream *stream, const void *record, size_
         return;
     }
     memcpy(stream->top, record, bytes);
+    tf_m_banks(tf, stream->top, bytes, m->tau + offset);
     stream->top += bytes;
     stream->used = m->tau + offset + 1;
     m->count.spad_writes += (bytes + TF_SPAD_PORT_BYTES - 1) / TF_SPAD_PORT_BYTES;
@@ -379,6 +408,7 @@ TF_HOT void tf_m_read(tf_tape *tf, tf_stream *stream, void *record, size_t bytes
     stream->top -= bytes;
     memcpy(record, stream->top, bytes);
     memset(stream->top, TF_POISON, bytes);
+    tf_m_banks(tf, stream->top, bytes, m->tau + offset);
     stream->used = m->tau + offset + 1;
     m->count.spad_reads += (bytes + TF_SPAD_PORT_BYTES - 1) / TF_SPAD_PORT_BYTES;
     tf_m_tape_popped(m, bytes);

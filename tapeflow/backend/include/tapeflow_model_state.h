@@ -47,12 +47,13 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
 
 /* Every counter, in the order in which Python reads them. Unit in the comment; "bursts" are TF_DRAM_BURST_BYTES. */
 #define TF_COUNTERS(X)                                                                                                 \
-    X(cycles)                   /* from the first operation to the last dirty line written back */                     \
+    X(cycles)                   /* from the first operation to the last line fetched or written back */                \
     X(stall_fill)               /* cycles waited for a line to arrive */                                               \
     X(stall_mshr)               /* cycles waited for a miss register */                                                \
     X(stall_dma)                /* cycles waited for a tile to drain or to arrive */                                   \
     X(stall_start)              /* cycles taken to write a descriptor */                                               \
-    X(stall_flush)              /* cycles after the last operation until the last write is in DRAM */                  \
+    X(stall_bank)               /* cycles in which a bank of the scratchpad served a second access of one cycle */     \
+    X(stall_flush)              /* cycles after the last operation until the last line has come or gone */                 \
     X(array_reads)              /* accesses of arrays by the datapath: loads */                                        \
     X(array_writes)             /* ... stores */                                                                       \
     X(tape_reads)               /* accesses of tapes in the cache: words of the cache's port */                        \
@@ -92,7 +93,8 @@ enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3,
     X(tiles_pushed)             /* tiles that left the chip */                                                         \
     X(tiles_fetched)            /* tiles that came back */                                                             \
     X(tiles_resident)           /* tiles read where they were written: the turn-around */                              \
-    X(spad_bytes_used)          /* bytes of the scratchpad given to buffers, at most */
+    X(spad_bytes_used)          /* bytes of the scratchpad given to buffers, at most */                                \
+    X(spad_copies)              /* copies of buffers in it: tiles that may be on their way at a time */
 
 typedef struct {
 #define TF_COUNTER_FIELD(name) uint64_t name;
@@ -149,21 +151,47 @@ typedef struct {
     uint32_t cause;
 } tf_wait;
 
-enum { TF_WAIT_FILL = 0, TF_WAIT_MSHR = 1, TF_WAIT_DMA = 2, TF_WAIT_START = 3, TF_WAIT_FLUSH = 4 };
+enum { TF_WAIT_FILL = 0, TF_WAIT_MSHR = 1, TF_WAIT_DMA = 2, TF_WAIT_START = 3, TF_WAIT_FLUSH = 4, TF_WAIT_BANK = 5 };
 
 #define TF_WAITS 64
+
+#if TF_SPAD_PORTS > 1
+/* Accesses of the scratchpad in one cycle of the schedule, by bank, and how long it has been held for them. */
+typedef struct {
+    uint64_t at;
+    uint32_t held;
+    uint32_t used[TF_SPAD_BANKS];
+} tf_bank_use;
+
+#define TF_BANK_CYCLES 1024 /* no iteration's accesses lie further apart; a power of two */
+#endif
 
 /* Memory of tapes without a reservation, and buffers that the scratchpad has no room for. */
 typedef struct tf_block {
     struct tf_block *next;
 } tf_block;
 
+/* Slots of a resource that can never be had any more. */
+typedef struct {
+    uint64_t from, until; /* `until` is the first slot after it */
+} tf_stretch;
+
 #define TF_CALENDAR_WORDS 64 /* of 64 slots each */
 
 typedef struct {
     uint64_t first;                    /* slot number of bit 0 of the window, a multiple of 64 */
     uint64_t taken[TF_CALENDAR_WORDS]; /* a bit a slot, a ring of words */
+    tf_stretch busy;                   /* where no run of free slots begins */
 } tf_calendar;
+
+#define TF_ACTIVATES 64u
+
+/* The latest activates of a rank, in rising order of their clocks. */
+typedef struct {
+    uint64_t at[TF_ACTIVATES]; /* a ring: number k is at k % TF_ACTIVATES */
+    uint64_t count;
+    tf_stretch busy; /* clocks that no activate can have any more */
+} tf_activates;
 
 typedef struct {
     uint64_t row;
@@ -291,14 +319,18 @@ struct tf_model {
     tf_combined combined[TF_STREAMING_BUFFERS]; /* in order of use, the last used first */
     uint32_t combining;                         /* how many there are */
 #endif
-    uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again */
+    uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again, in rising order */
+#if TF_CACHE_BLOCKING
+    uint64_t blocked; /* cycle at which the cache is done with its last miss */
+#endif
     tf_site sites[TF_PREFETCH_LINES > 0 ? TF_LINE_COUNT : 1];
 
     /* DRAM, in its own clocks */
     tf_calendar bus;
-    tf_calendar activates[TF_DRAM_RANKS];
+    tf_activates activates[TF_DRAM_RANKS];
     tf_bank banks[TF_DRAM_RANKS * TF_DRAM_GROUPS * TF_DRAM_BANKS];
     tf_window columns[TF_DRAM_RANKS * TF_DRAM_GROUPS][TF_COLUMN_WINDOWS];
+    tf_stretch columns_busy[TF_DRAM_RANKS * TF_DRAM_GROUPS]; /* slots of the bus that the group cannot have */
     uint64_t refresh_due[TF_DRAM_RANKS];
     uint64_t write_queue[TF_DRAM_WRITE_QUEUE];
     uint64_t write_done[2][TF_DRAM_WRITE_QUEUE]; /* end of the last writes: one half collects while the other drains */
@@ -318,6 +350,9 @@ struct tf_model {
     uint64_t last_write;                     /* cycle at which the last write is in DRAM */
 
     uint64_t spad_used;
+#if TF_SPAD_PORTS > 1
+    tf_bank_use bank_use[TF_BANK_CYCLES];
+#endif
     unsigned char *spad; /* TF_SPAD_BYTES */
     char message[256];
 #if TF_REUSE

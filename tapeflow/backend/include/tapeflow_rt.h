@@ -25,12 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* gcc 12.2 at -O3 turns a descending loop over elements that are read, cleared and added elsewhere, as the reverse sweep
- * of a copy is, into wrong code: wrong gradients, without a word. Right without its loop vectoriser, so do without. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-loop-vectorize")
-#endif
-
 /* --- the runtime object ------------------------------------------------------------------------------------------ */
 
 #define TF_ALIGNMENT 64u
@@ -394,6 +388,15 @@ static inline void tf_free(tf_tape *tf)
 
 /* A loop body, or a straight piece of code between loops, begins. model: the time of the block, by its schedule. */
 #define TF_STEP() ((void)0)
+
+/* The body of a loop that adds floats, in order, to a scalar or to an element that stays the same, begins: as TF_STEP().
+ * Vectorising such a loop gcc may count elements twice before its version 14 (its bug 110381), without a word, so it
+ * is kept from it by a statement that it cannot vectorise and that does nothing. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
+#define TF_STEP_SUM() __asm__ volatile("")
+#else
+#define TF_STEP_SUM() ((void)0)
+#endif
 
 /* An arm of a branch begins. model: no time (the schedule of its block has it), only the energy of its operations. */
 #define TF_ARM() ((void)0)

@@ -24,7 +24,7 @@ func.func @largest(%n: index, %x: memref<?xf64>) -> f64 {
 // CHECK:     TF_STEP();
 // CHECK-NEXT:     double m = TF_LOAD(x, 0);
 // CHECK-NEXT:     for (ptrdiff_t i = 1; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const double v = TF_LOAD(x, i);
 // CHECK-NEXT:         if (v > m) m = v;
 // CHECK-NEXT:     }
@@ -116,7 +116,7 @@ func.func @late(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) -> f64 {
 // CHECK: double late(tf_tape *tf, ptrdiff_t n, const double *restrict x, double *restrict y)
 // CHECK:     double t = 1.0;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const double v = TF_LOAD(x, i);
 // CHECK-NEXT:         if (v > 1.0) {
 // CHECK-NEXT:             TF_ARM();

@@ -26,7 +26,7 @@ func.func @forward(%n: index {tapeflow.name = "n"}, %tape_i: f64 {tapeflow.name 
 // CHECK-EMPTY:
 // CHECK-NEXT:     double s = tape_i;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const double tape_i_2_base_2 = TF_LOAD(x, i);
 // CHECK-NEXT:         TF_RECORD(tape_i_2, (forward_i){tape_i_2_base_2});
 // CHECK-NEXT:         s += tape_i_2_base_2;
@@ -79,7 +79,7 @@ func.func @idle(%n: index, %a: f64, %b: f64, %x: memref<?xf64>) -> f64 {
 // CHECK: double idle(tf_tape *tf, ptrdiff_t n, double a, double b, const double *restrict x)
 // CHECK:     double s = a;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const double v = TF_LOAD(x, i);
 // CHECK-NEXT:         (void)(v > b);
 // CHECK-NEXT:         s += v;
@@ -105,7 +105,7 @@ func.func @ring(%n: index, %a: f64, %b: f64, %c: f64) -> f64 {
 // CHECK-NEXT:     double q = b;
 // CHECK-NEXT:     double r = c;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const double next_p = q + p;
 // CHECK-NEXT:         q = r;
 // CHECK-NEXT:         r = p;

@@ -101,7 +101,7 @@ func.func @indices(%n: i32, %m: i32, %x: memref<?xf64>) {
 
 // CHECK: void indices(tf_tape *tf, int n, int m, double *restrict x)
 // CHECK:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         TF_STORE(x, i * m + 1, 0.0);
 // CHECK-NEXT:         TF_STORE(x, (ptrdiff_t)n * m, 0.0);
 // CHECK-NEXT:     }

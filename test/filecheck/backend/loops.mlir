@@ -42,7 +42,7 @@ func.func @swap(%n: index, %a: f64, %b: f64) -> f64 {
 // CHECK:     double p = a;
 // CHECK-NEXT:     double q = b;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         const double next_p = q;
 // CHECK-NEXT:         q = p;
 // CHECK-NEXT:         p = next_p;
@@ -155,15 +155,15 @@ func.func @triangle(%n: i32 {tapeflow.name = "n"}, %x: memref<?xf64> {tapeflow.n
 // CHECK: double triangle(tf_tape *tf, int n, const double *restrict x)
 // CHECK:     double s = 0.0;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         for (ptrdiff_t j = i + 1; j < n; j++) {
-// CHECK-NEXT:             TF_STEP();
+// CHECK-NEXT:             TF_STEP_SUM();
 // CHECK-NEXT:             const double v = TF_LOAD(x, j);
 // CHECK-NEXT:             s += v;
 // CHECK-NEXT:         }
 // CHECK-NEXT:     }
 // CHECK-NEXT:     for (int k = 0; k < n; k++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         s += k;
 // CHECK-NEXT:     }
 // CHECK-NEXT:     return s;

@@ -79,13 +79,13 @@ func.func @new(%double: f64 {tapeflow.name = "double"}, %sin: f64 {tapeflow.name
 // NAMES:     const double t = sin(sin_2);
 // NAMES-NEXT:     double s = double_;
 // NAMES-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// NAMES-NEXT:         TF_STEP();
+// NAMES-NEXT:         TF_STEP_SUM();
 // NAMES-NEXT:         const double t_2 = TF_LOAD(this_, i);
 // NAMES-NEXT:         const double x_1 = t_2 * t;
 // NAMES-NEXT:         s += x_1 + x_1;
 // NAMES-NEXT:     }
 // NAMES-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// NAMES-NEXT:         TF_STEP();
+// NAMES-NEXT:         TF_STEP_SUM();
 // NAMES-NEXT:         const double t_2 = TF_LOAD(this_, i);
 // NAMES-NEXT:         s -= t_2;
 // NAMES-NEXT:     }

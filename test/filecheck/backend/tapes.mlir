@@ -86,7 +86,7 @@ func.func @grows_grad(%n: i32 {tapeflow.name = "n"}, %x: memref<?xf64> {tapeflow
 // CHECK-NEXT:         (void)TF_REPLAY(tape_i_x);
 // CHECK-NEXT:         const ptrdiff_t m = TF_REPLAY(tape_i_m);
 // CHECK-NEXT:         for (ptrdiff_t j_r = 0; j_r < m; j_r++) {
-// CHECK-NEXT:             TF_STEP();
+// CHECK-NEXT:             TF_STEP_SUM();
 // CHECK-NEXT:             const grows_j at_j = TF_REPLAY_GROW(tape_j);
 // CHECK-NEXT:             if (at_j.c) {
 // CHECK-NEXT:                 TF_ARM();

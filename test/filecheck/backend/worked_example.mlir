@@ -30,12 +30,12 @@
 // CHECK-NEXT:     /* forward sweep */
 // CHECK-NEXT:     double s = 0.0;
 // CHECK-NEXT:     for (ptrdiff_t i = 0; i < n; i++) {
-// CHECK-NEXT:         TF_STEP();
+// CHECK-NEXT:         TF_STEP_SUM();
 // CHECK-NEXT:         double t = 1.0;
 // CHECK-NEXT:         for (ptrdiff_t j = 0; j < m;) {  /* layers: a tile of tape_j each */
 // CHECK-NEXT:             const ptrdiff_t j_end = TF_REACH(tape_j, j, m, 1);
 // CHECK-NEXT:             for (; j < j_end; j++) {
-// CHECK-NEXT:                 TF_STEP();
+// CHECK-NEXT:                 TF_STEP_SUM();
 // CHECK-NEXT:                 const double a = TF_LOAD(A, i * m + j);
 // CHECK-NEXT:                 const bool c = a > 0.0;
 // CHECK-NEXT:                 if (c) {
@@ -73,7 +73,7 @@
 // CHECK-NEXT:             if (TF_EMPTY(tape_j)) { TF_PREFETCH(tape_j); TF_POP(tape_j); }
 // CHECK-NEXT:             const ptrdiff_t j_end = TF_REACH_DOWN(tape_j, j, -1, 1);
 // CHECK-NEXT:             for (; j > j_end; j--) {
-// CHECK-NEXT:                 TF_STEP();
+// CHECK-NEXT:                 TF_STEP_SUM();
 // CHECK-NEXT:                 const f_j at_j = TF_READ(tape_j);
 // CHECK-NEXT:                 const double w_new_b = TF_LOAD(w_b, j);
 // CHECK-NEXT:                 TF_STORE(w_b, j, w_new_b * 0.5);

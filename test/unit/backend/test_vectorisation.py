@@ -1,7 +1,4 @@
-"""Natively a region is a plain array and a layer a plain loop: clang vectorises both sweeps, and gcc may not.
-
-gcc 12 makes wrong code of some descending loops, so the runtime keeps its loop vectoriser off.
-"""
+"""Natively a region is a plain array and a layer a plain loop: compilers vectorise both sweeps."""
 
 import pytest
 from c_build import COMPILERS, FLAGS, compiled, write
@@ -17,7 +14,7 @@ SAID = {"gcc": "loop vectorized", "clang": "vectorized loop"}
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("stage", STAGES)
-def test_sweeps_are_vectorised_where_that_is_safe(tmp_path, stage: str, compiler: str):
+def test_sweeps_are_vectorised(tmp_path, stage: str, compiler: str):
     printed = print_c(module("elementwise", stage))
     source = write(tmp_path, printed)
     words = compiled(tmp_path, compiler, [*FLAGS, *REMARKS[compiler], "-c", source.name, "-o", "out.o"])
@@ -27,8 +24,7 @@ def test_sweeps_are_vectorised_where_that_is_safe(tmp_path, stage: str, compiler
         for line in words.splitlines()
         if SAID[compiler] in line and line.startswith(source.name)
     ]
-    if compiler == "gcc":
-        assert vectorised == []
-    else:
-        assert any("i < " in line for line in vectorised), "the forward sweep"
+    assert any("i < " in line for line in vectorised), "the forward sweep"
+    # gcc does not turn an array of structs round.
+    if compiler == "clang" or stage in ("tapes", "soa"):
         assert any("i >" in line for line in vectorised), "the reverse sweep"

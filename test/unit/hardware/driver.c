@@ -9,11 +9,16 @@ const char *drive_error(tf_tape *tf);
 void drive_accesses(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, uint32_t slack);
 void drive_chase(tf_tape *tf, size_t n, const uint64_t *address);
 void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow);
+void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *depth, const uint32_t *iterations,
+                 size_t tile);
+void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes);
+void drive_activates(tf_tape *tf, size_t n, uint64_t *clock);
 uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
 void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
 ptrdiff_t drive_reach(ptrdiff_t j, ptrdiff_t end, ptrdiff_t step, uint64_t records, int down);
+void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset, const uint32_t *bytes, const int8_t *turn);
 size_t drive_poison(tf_tape *tf, size_t records);
 void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream);
 
@@ -69,6 +74,25 @@ void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream)
     }
 }
 
+/* Records into three buffers that never travel: in each step, a cycle after the one before, `each` accesses that begin
+ * `offset` cycles into it; `turn` is the buffer to write, counted from 1, or with a minus to read back. */
+void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset, const uint32_t *bytes, const int8_t *turn)
+{
+    static const unsigned char record[64];
+    unsigned char back[64];
+    tf_stream streams[3];
+    tf_buffer buffers[3];
+    for (int k = 0; k < 3; k++) tf_m_stream_open_growing(tf, &streams[k], &buffers[k], 1, 8, 42);
+    for (size_t k = 0; k < steps; k++) {
+        tf_m_step(tf_m(tf), 1, 1, 1);
+        for (size_t j = k * each; j < (k + 1) * each; j++) {
+            tf_stream *stream = &streams[(turn[j] > 0 ? turn[j] : -turn[j]) - 1];
+            if (turn[j] > 0) tf_m_write(tf, stream, record, bytes[j], offset[j]);
+            else tf_m_read(tf, stream, back, bytes[j], offset[j]);
+        }
+    }
+}
+
 tf_tape *drive_new(void)
 {
     tf_tape *tf = tf_new();
@@ -115,9 +139,54 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     if (!tf_reserve(tf, records * bytes + 64)) return;
     if (grow) tf_m_region_open_growing(&region, bytes);
     else tf_m_region_open(tf, &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
-    for (size_t k = 0; k < records; k++) tf_m_record(tf, &region, record, bytes, 0, 1);
-    for (size_t k = 0; k < records; k++) tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    const uint32_t ii = (uint32_t)((bytes + TF_CACHE_PORT_BYTES - 1) / TF_CACHE_PORT_BYTES); /* with one port */
+    for (size_t k = 0; k < records; k++) {
+        tf_m_step(tf_m(tf), 1, ii, ii);
+        tf_m_record(tf, &region, record, bytes, 0, 1);
+    }
+    for (size_t k = 0; k < records; k++) {
+        tf_m_step(tf_m(tf), 2, ii, ii);
+        tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    }
     tf_m_close(tf, &region);
+}
+
+/* Loops one after the other; a record is written each iteration, and the layer ends after `tile` of them. */
+void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *depth, const uint32_t *iterations,
+                 size_t tile)
+{
+    tf_stream stream;
+    tf_buffer buffers[2];
+    const uint64_t value = 7;
+    tf_m_stream_open_growing(tf, &stream, buffers, 2, sizeof value, tile);
+    for (size_t loop = 0; loop < loops; loop++)
+        for (uint32_t k = 0; k < iterations[loop]; k++) {
+            tf_m_step(tf_m(tf), (uint32_t)loop + 1, ii[loop], depth[loop]);
+            tf_m_write(tf, &stream, &value, sizeof value, 0);
+            if (TF_FULL(stream)) TF_PUSH(stream);
+        }
+}
+
+/* A tape in the cache: a record is pushed or popped each cycle. */
+void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes)
+{
+    static const unsigned char record[256];
+    unsigned char back[256];
+    tf_region region;
+    if (!tf_reserve(tf, n * bytes + 64)) return;
+    tf_m_region_open(tf, &region, bytes, (ptrdiff_t)n, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)n)));
+    for (size_t k = 0; k < n; k++) {
+        tf_m_step(tf_m(tf), 1, 1, 1);
+        if (push[k]) tf_m_record(tf, &region, record, bytes, 0, 1);
+        else tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+    }
+    tf_m_close(tf, &region);
+}
+
+/* Activates of one rank, wanted at `clock` or later; afterwards these are the clocks at which they are. */
+void drive_activates(tf_tape *tf, size_t n, uint64_t *clock)
+{
+    for (size_t k = 0; k < n; k++) clock[k] = tf_m_take_activate(&tf_m(tf)->activates[0], clock[k]);
 }
 
 /* Requests to DRAM, the next as soon as one of `in_flight` is done; returns the cycle at which the last one is. */

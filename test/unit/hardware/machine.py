@@ -95,6 +95,23 @@ class Machine:
     def lifo(self, records: int, size: int, *, grow: bool = False):
         self.library.drive_lifo(self.tape, ctypes.c_size_t(records), ctypes.c_size_t(size), int(grow))
 
+    def records(self, pushes: Sequence[bool], size: int):
+        """Records of `size` bytes pushed and popped in this order, until none is left."""
+        push = np.asarray(pushes, dtype=np.uint8)
+        self.library.drive_tape(self.tape, ctypes.c_size_t(len(push)), _pointer(push), ctypes.c_size_t(size))
+
+    def loops(self, loops: Sequence[tuple[int, int, int]], tile: int):
+        """Loops of (II, depth, iterations), a record written each iteration, in layers of `tile` records."""
+        parts = [np.asarray([loop[k] for loop in loops], dtype=np.uint32) for k in range(3)]
+        pointers = [_pointer(part) for part in parts]
+        self.library.drive_loops(self.tape, ctypes.c_size_t(len(loops)), *pointers, ctypes.c_size_t(tile))
+
+    def activates(self, wanted: Sequence[int]) -> list[int]:
+        """The clocks of activates of one rank, each wanted at a clock or later."""
+        clocks = np.asarray(wanted, dtype=np.uint64)
+        self.library.drive_activates(self.tape, ctypes.c_size_t(len(clocks)), _pointer(clocks))
+        return [int(clock) for clock in clocks]
+
     def dram(self, addresses: np.ndarray, writes: np.ndarray, in_flight: int) -> int:
         a, w = addresses.astype(np.uint64), writes.astype(np.uint8)
         return self.library.drive_dram(
@@ -117,6 +134,21 @@ class Machine:
             int(grow),
         )
         return [int(value) for value in popped[: len(push) - int(push.sum())]]
+
+    def banks(self, steps: Sequence[Sequence[tuple[int, int, int]]]):
+        """In each step, a cycle apart, accesses of records: cycles into it, bytes, buffer (with a minus to read)."""
+        each = len(steps[0])
+        flat = [access for step in steps for access in step]
+        offsets, sizes = (np.asarray([access[k] for access in flat], dtype=np.uint32) for k in (0, 1))
+        turns = np.asarray([access[2] for access in flat], dtype=np.int8)
+        self.library.drive_banks(
+            self.tape,
+            ctypes.c_size_t(len(steps)),
+            ctypes.c_size_t(each),
+            _pointer(offsets),
+            _pointer(sizes),
+            _pointer(turns),
+        )
 
     def reach(self, j: int, end: int, step: int, records: int, *, down: bool) -> int:
         return self.library.drive_reach(j, end, step, records, int(down))

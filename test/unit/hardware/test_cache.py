@@ -208,14 +208,26 @@ def test_without_a_cache_every_access_is_a_burst():
     assert (counted["dram_cache_array_reads"], counted["dram_cache_array_writes"]) == (3, 1)
 
 
-def test_blocking_cache_waits_for_stores_too():
-    addresses = [64 * k for k in range(100)]
-    times = []
-    for blocking in (False, True):
-        with Machine(machine(2048, 2, cache={"blocking": blocking}, dram=FIXED)) as model:
-            model.accesses(addresses, [1] * 100, slack=1000)
-            times.append(model.counters()["stall_fill"])
-    assert times[0] == 0 < times[1]
+def stalls(addresses: list[int], writes: list[int], *, blocking: bool, mshrs: int = 4) -> int:
+    """Cycles waited for lines and miss registers; values are used late."""
+    with Machine(machine(2048, 2, cache={"blocking": blocking, "mshrs": mshrs}, dram=FIXED), "-O0") as model:
+        model.accesses(addresses, writes, slack=1000)
+        counted = model.counters()
+    return counted["stall_fill"] + counted["stall_mshr"]
+
+
+def test_a_blocking_cache_does_nothing_beside_a_miss():
+    memory = (2 + 61 + 4) * 0.833  # from the end of the hit time on, to whole cycles
+    # A store that misses is not waited for by itself, but by whatever comes next: a store, a load, or a hit.
+    assert stalls([0], [1], blocking=True) == 0
+    for address, write in ((64, 1), (64, 0), (8, 0), (8, 1)):
+        assert stalls([0, address], [1, write], blocking=True) == pytest.approx(memory + 2, abs=1)
+        assert stalls([0, address], [1, write], blocking=False) == 0
+    # Thirty misses, one after the other: one read and one write at a time are no two misses at a time.
+    lines = [64 * k for k in range(30)]
+    for writes in ([1] * 30, [0] * 30, [0, 1] * 15):
+        assert stalls(lines, writes, blocking=True) == pytest.approx(29 * (memory + 2), abs=29)
+        assert stalls(lines, writes, blocking=True) > 3 * stalls(lines, writes, blocking=False)
 
 
 @pytest.mark.parametrize("stride", [8, -8, 64, -64, 640, -320])
@@ -232,6 +244,61 @@ def test_prefetcher_follows_strides_of_either_sign(stride: int):
     assert runs[4]["prefetches_used"] > 0.9 * lines
     share = 0.4 if abs(stride) < 64 else 1.0  # at a line a cycle DRAM is the limit, with and without
     assert runs[4]["cycles"] < share * runs[0]["cycles"]
+
+
+def brute_force_prefetcher(pattern: list[tuple[int, bool]], size: int, ways: int, ahead: int) -> dict[str, int]:
+    """Lists of lines in order of use; a line is [number, dirty, fetched ahead and not used yet]."""
+    sets: list[list[list[int]]] = [[] for _ in range(size // 64 // ways)]
+    names = ("array_read_misses", "array_write_misses", "array_writebacks", "prefetches", "prefetches_used")
+    count = dict.fromkeys(names, 0)
+    last = stride = 0
+
+    def find(number: int) -> list[int] | None:
+        return next((line for line in sets[number % len(sets)] if line[0] == number), None)
+
+    def bring(number: int, dirty: bool, early: bool):
+        lines = sets[number % len(sets)]
+        if len(lines) == ways:
+            count["array_writebacks"] += lines.pop()[1]
+        lines.insert(0, [number, dirty, early])
+
+    for address, write in pattern:
+        number = address // 64
+        line = find(number)
+        watched = line is None or bool(line[2])
+        if line is None:
+            count["array_write_misses" if write else "array_read_misses"] += 1
+            bring(number, write, False)
+        else:
+            count["prefetches_used"] += line[2]
+            line[1:] = [line[1] or write, False]
+            sets[number % len(sets)].remove(line)
+            sets[number % len(sets)].insert(0, line)
+        if watched:
+            step = number - last
+            steady, stride, last = step == stride, step, number
+            for k in range(1, ahead + 1 if steady and step else 1):
+                if find(number + k * step) is None:
+                    count["prefetches"] += 1
+                    bring(number + k * step, False, True)
+    count["array_writebacks"] += sum(bool(line[1]) for lines in sets for line in lines)
+    return count
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+@settings(deadline=None, max_examples=80)
+@given(pattern=patterns)
+def test_prefetcher_equals_brute_force(ahead: int, pattern: list[tuple[int, bool]]):
+    """Cycles so long, and so many miss registers, that none is ever missing."""
+    slow = {"dram": {"timing": "fixed", "fixed_latency_ns": 1}, "clock_ghz": 0.02}
+    base = 1 << 32
+    addresses, writes = [8 * k + 8_000_000 for k, _ in pattern], [write for _, write in pattern]
+    with Machine(machine(1024, 2, cache={"prefetch_lines": ahead, "mshrs": 256}, **slow), "-O0") as model:
+        model.accesses(addresses, writes)
+        counted = model.counters()
+    shifted = [(address + base, write) for address, write in zip(addresses, writes, strict=True)]
+    expected = brute_force_prefetcher(shifted, 1024, 2, ahead)
+    assert {name: counted[name] for name in expected} == expected
 
 
 @settings(deadline=None, max_examples=60)

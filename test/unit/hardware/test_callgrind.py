@@ -1,4 +1,4 @@
-"""The cache against callgrind's: the same references, misses and write-backs for the same program and geometry."""
+"""Validation 1, callgrind: the same references and misses for the same program and geometry."""
 
 from __future__ import annotations
 

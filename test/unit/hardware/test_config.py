@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from tapeflow.errors import TapeflowError
-from tapeflow.hardware import (
-    Cache,
-    Dma,
-    Dram,
-    EnergyTables,
-    FunctionalUnits,
-    Hardware,
-    Pipeline,
-    Scratchpad,
-    SecondCache,
-)
+from tapeflow.hardware import Cache, Hardware
+from tapeflow.hardware.fields import field_texts, flat_fields
 from tapeflow.hardware.machine import machine_constants
 from tapeflow.options import Options
-
-PARTS: tuple[type[BaseModel], ...] = (
-    Hardware,
-    Cache,
-    SecondCache,
-    Scratchpad,
-    Dma,
-    Dram,
-    FunctionalUnits,
-    EnergyTables,
-    Pipeline,
-)
 
 
 @pytest.mark.parametrize("name", Hardware.presets())
@@ -52,6 +33,26 @@ def test_presets_that_are_compared_differ_in_sram_only():
     assert ours.differences(Hardware.preset("cache-2k")) == []
     assert ours.differences(Hardware.preset("cache-2k-aos")) == []
     assert Hardware.preset("stream-4k").differences(Hardware.preset("cache-8k")) == []
+    two_levels = Hardware.preset("stream-1k-second-32k")
+    assert two_levels.differences(Hardware.preset("cache-2k-second-32k")) == []
+    for name in Hardware.presets():
+        if name not in ("artifact-2024", "stream-4k-hbm"):
+            unequal = ours.differences(Hardware.preset(name))
+            assert all(what.startswith("SRAM bytes: ") for what in unequal), (name, unequal)
+
+
+def test_the_presets_have_every_kind_of_baseline():
+    assert {"cache-32k", "cache-4k-prefetch", "stream-1k", "stream-4k-hbm", "artifact-2024"} <= set(Hardware.presets())
+    machines = [Hardware.preset(name) for name in Hardware.presets()]
+    assert any(machine.second_cache for machine in machines)
+    caches = [machine.cache for machine in machines if machine.cache and not machine.scratchpad]
+    assert any(cache.streaming_buffers for cache in caches) and any(cache.prefetch_lines for cache in caches)
+    assert [machine.name for machine in machines if machine.cache and machine.cache.blocking] == ["artifact-2024"]
+    # Each streamed machine has a cache of as much SRAM beside it that is equal in all else.
+    for machine in machines:
+        if machine.scratchpad and machine.dram.part == "DDR4-2400":
+            others = (other for other in machines if not other.scratchpad)
+            assert any(not machine.differences(other) for other in others), machine.name
 
 
 def test_differences_name_units_dram_and_requests():
@@ -85,7 +86,20 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "an access of the second cache takes",
     ),
     ({"cache": {"mshrs": 0}}, "cache.mshrs: Input should be greater than or equal to 1"),
-    ({"cache": {"associativity": 2}}, "cache.associativity: Extra inputs are not permitted"),
+    (
+        {"cache": {"associativity": 2}},
+        "cache.associativity: no such field; there are: size_bytes, ways, hit",
+    ),
+    ({"cache": {"mshr": 2}}, "cache.mshr: no such field; did you mean 'mshrs'?"),
+    ({"cach": {"ways": 2}}, "cach: no such field; did you mean 'cache'?"),
+    ({"second_cache": {"size_bytes": 8192, "way": 2}}, "second_cache.way: no such field; did you mean 'ways'?"),
+    (
+        {"second_cache": {"size_bytes": 8192, "ways": 3}},
+        "3 ways do not divide the 128 lines of a second cache",
+    ),
+    ({"scratchpad": {"banks": 3}}, "scratchpad: the scratchpad's banks is 3, which is not a power of two"),
+    ({"scratchpad": {"ports": 2}}, "scratchpad: 2 ports and the DMA engine need more than 2 banks"),
+    ({"scratchpad": {"banks": 64, "port_bytes": 64}}, "scratchpad: 64 banks of 64-byte words are more than 1024 bytes"),
     ({"scratchpad": {"size_bytes": 1000}}, "the scratchpad's size_bytes is 1000, which is not a power of two"),
     ({"pipeline": {"spad_bytes": 4096}}, "the pipeline's tiles need 4096 bytes of scratchpad, the machine has 1024"),
     ({"scratchpad": None}, "the pipeline's tiles need 1024 bytes of scratchpad, the machine has 0"),
@@ -148,20 +162,44 @@ def test_files(tmp_path: Path):
         Hardware.from_yaml(tmp_path / "none.yaml")
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_field_says_what_it_is(part: type[BaseModel]):
-    for name, field in part.model_fields.items():
-        assert field.description, f"{part.__name__}.{name} has no documentation"
+def test_every_field_says_what_it_is_its_unit_and_its_source():
+    texts = field_texts()
+    assert set(flat_fields(Hardware.preset("stream-1k"))) <= set(texts)
+    for name, text in texts.items():
+        is_part = any(other.startswith(f"{name}.") for other in texts)
+        assert text.description.endswith("."), name
+        assert bool(text.unit) == bool(text.source) == (not is_part), name
+    units = {text.unit for text in texts.values()}
+    assert {"bytes", "cycles", "lines", "ns", "pJ", "GHz", "um", "K"} <= units
+    tables_named = set(re.findall(r"[a-z0-9-]+\.csv", " ".join(text.source for text in texts.values())))
+    assert all((resources.files("tapeflow.hardware") / "data" / table).is_file() for table in tables_named)
+    # What a name says of its unit is so.
+    for suffix, unit in {"_bytes": "bytes", "_cycles": "cycles", "_ns": "ns", "_pj": "pJ", "_ghz": "GHz"}.items():
+        assert all(text.unit == unit for name, text in texts.items() if name.endswith(suffix))
 
 
 def test_every_field_and_preset_is_in_the_manual():
     manual = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
-    for part in PARTS:
-        for name, field in part.model_fields.items():
-            row = f"| {' '.join((field.description or '').split())} |"
-            assert f"| `{name}` |" in manual and row in manual, f"docs/hardware.md: {part.__name__}.{name} needs {row}"
+    for name, text in field_texts().items():
+        inner = name.rpartition(".")[2]
+        rows = [line for line in manual.splitlines() if line.startswith(f"| `{inner}` | ")]
+        wanted = f" | {text.unit or 'part'} | {text.description} | {text.source or 'see below'} |"
+        assert any(row.endswith(wanted) for row in rows), f"docs/hardware.md: {name} needs{wanted}"
     for name in Hardware.presets():
         assert f"| `{name}` | {Hardware.preset(name).description} |" in manual
+
+
+def test_every_check_that_the_manual_names_is_a_test():
+    root = Path(__file__).parents[3]
+    manual = (root / "docs" / "model.md").read_text()
+    table = manual[manual.index("## What it is checked against") :]
+    named = re.findall(r"`((?:hardware/)?test_\w+\.py)(?:::(\w+))?`", table)
+    assert len(named) > 25
+    for file, test in named:
+        text = (root / "test" / "unit" / file).read_text()
+        assert not test or f"def {test}(" in text, f"docs/model.md names {file}::{test}"
+    rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
+    assert {row for row in rows if row.isdigit()} == set("1234567")
 
 
 def test_latencies_scale_with_the_clock_and_round_up():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import math
 from importlib import resources
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tapeflow.hardware import Hardware
 
@@ -97,9 +98,7 @@ def test_fixed_timing_is_latency_plus_bursts():
 
 # DRAMsim3's figures do not have HBM2; these follow from its timing alone, in requests too few to meet a refresh.
 HBM2 = hardware("HBM2")
-CONTROLLER, CL, TRCD, BURST = 2, 14, 14, 2
-ACTIVATE_SLOT = 30 / 4
-"""Activates start at quarters of tFAW, so that no five fall into one."""
+CONTROLLER, CL, TRCD, BURST, TRRD, TFAW = 2, 14, 14, 2, 4, 30
 
 
 def hbm2_nanoseconds(addresses: np.ndarray, in_flight: int) -> float:
@@ -111,16 +110,45 @@ def test_hbm2_one_at_a_time_is_the_latency_of_open_rows_and_of_opening_each():
     rows = 7
     nanoseconds = hbm2_nanoseconds(np.arange(rows * 1024 // 64, dtype=np.int64) * 64, 1)
     least = rows * 16 * (CONTROLLER + CL + BURST) + rows * TRCD
-    assert least <= nanoseconds <= least + rows * ACTIVATE_SLOT
+    assert nanoseconds == pytest.approx(least, abs=1)
 
 
 def test_hbm2_rows_of_one_bank_are_a_row_cycle_apart():
-    requests_made, row_cycle = 60, math.ceil((34 + 14) / ACTIVATE_SLOT) * ACTIVATE_SLOT
+    requests_made, row_cycle = 60, 34 + 14
     addresses = np.arange(requests_made, dtype=np.int64) * 1024 * 16
     last = CONTROLLER + TRCD + CL + BURST
     for in_flight in (1, 8):
         nanoseconds = hbm2_nanoseconds(addresses, in_flight)
-        assert nanoseconds == pytest.approx((requests_made - 1) * row_cycle + last, abs=ACTIVATE_SLOT)
+        assert nanoseconds == pytest.approx((requests_made - 1) * row_cycle + last, abs=1)
+
+
+def test_hbm2_rows_of_all_banks_are_four_to_a_window():
+    rows = 64  # each the next bank's, of which there are 16; a bank is free again in time
+    addresses = np.arange(rows, dtype=np.int64) * 1024
+    first = CONTROLLER + TRCD + CL + BURST
+    windows, rest = divmod(rows - 1, 4)
+    assert hbm2_nanoseconds(addresses, 64) == pytest.approx(first + windows * TFAW + rest * TRRD, abs=1)
+
+
+def fits(clock: int, others: list[int], trrd: int, tfaw: int) -> bool:
+    """Whether an activate at `clock` is far enough from each other one, and no five are in a window."""
+    together = sorted([*others, clock])
+    apart = all(abs(clock - other) >= trrd for other in others)
+    return apart and all(late - early >= tfaw for early, late in zip(together, together[4:], strict=False))
+
+
+@pytest.mark.parametrize("part", [*PARTS, "HBM2"])
+@settings(deadline=None, max_examples=80)
+@given(wanted=st.lists(st.integers(0, 300), max_size=40))
+def test_activates_are_at_the_first_clock_that_trrd_and_tfaw_allow(part: str, wanted: list[int]):
+    dram = hardware(part).dram
+    trrd, tfaw = int(dram.number("trrd")), int(dram.number("tfaw"))
+    with Machine(hardware(part)) as model:
+        taken = model.activates(wanted)
+    grid = trrd if 4 * trrd >= tfaw else 1  # LPDDR4: no gaps of less than tRRD
+    for position, (clock, least) in enumerate(zip(taken, wanted, strict=True)):
+        others = taken[:position]
+        assert clock == next(c for c in range(-(-least // grid) * grid, 10_000, grid) if fits(c, others, trrd, tfaw))
 
 
 def test_hbm2_streams_at_the_rate_of_its_bus():

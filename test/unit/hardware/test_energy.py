@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from fractions import Fraction
 
 import pytest
@@ -16,14 +17,14 @@ from tapeflow.hardware import Comparison, Counters, EnergyBreakdown, Hardware, R
 from tapeflow.hardware.energy import energy, energy_spread
 from tapeflow.hardware.report import STALLS
 
-NAMES = """cycles stall_fill stall_mshr stall_dma stall_start stall_flush array_reads array_writes tape_reads
+NAMES = """cycles stall_fill stall_mshr stall_dma stall_start stall_bank stall_flush array_reads array_writes tape_reads
 tape_writes array_read_misses array_write_misses tape_read_misses tape_write_misses mshr_merges array_writebacks
 tape_writebacks cache_fills second_hits second_misses second_writes second_writebacks streamed_lines
 prefetches prefetches_used spad_reads spad_writes spad_dma_reads spad_dma_writes dma_descriptors dma_waits
 dram_cache_array_reads dram_cache_tape_reads dram_cache_array_writes dram_cache_tape_writes dram_dma_reads
 dram_dma_writes dram_activates
 dram_refreshes tape_bytes_pushed tape_bytes_popped tape_bytes_peak tiles_pushed tiles_fetched tiles_resident
-spad_bytes_used""".split()  # noqa: SIM905  # as in TF_COUNTERS
+spad_bytes_used spad_copies""".split()  # noqa: SIM905  # as in TF_COUNTERS
 
 STREAM, CACHE = Hardware.preset("stream-1k"), Hardware.preset("cache-32k")
 
@@ -124,6 +125,41 @@ def test_spread_has_every_choice_of_table():
     assert spread.maximum == spread.cases["itrs-hp", "parallel", "memory and functional units"]
 
 
+def test_spread_is_each_table_times_the_counts():
+    """{lop, hp} x {parallel, sequential} x {memory, with units}, by hand, DRAM apart."""
+    machine = CACHE.with_(second_cache={"size_bytes": 65536, "ways": 8})
+    counts = {
+        "cycles": 100,
+        "array_reads": 50,
+        "tape_writes": 20,
+        "cache_fills": 3,
+        "second_hits": 2,
+        "second_misses": 1,
+    }
+    spread = energy_spread(machine, counted({1: 10}, **counts, dram_activates=9), {1: {"fp_mul64": 2}})
+    expected: dict[tuple[str, str, str], float] = {}
+    for cell_type in ("itrs-lop", "itrs-hp"):
+        for access, short in (("parallel", "par"), ("sequential", "seq")):
+            near, far = (
+                tables.sram(f"c8w_{short}8", size, node_um=0.045, cell_type=cell_type, temperature_k=360)
+                for size in (32768, 65536)
+            )
+            memory = 50 * near.read_pj + (20 + 3 * 8) * near.write_pj
+            memory += (2 * 8 + 1) * far.read_pj + 8 * far.write_pj
+            memory += 100 * (near.leakage_mw + far.leakage_mw)
+            expected[cell_type, access, "memory"] = memory
+            expected[cell_type, access, "memory and functional units"] = memory + 10 * 2 * 18
+    assert spread.cases == pytest.approx(expected)
+    assert (spread.minimum, spread.maximum) == (min(spread.cases.values()), max(spread.cases.values()))
+    assert spread.median == statistics.median(spread.cases.values())
+    done = Report.from_counters(machine, counted({1: 10}, **counts), {1: {"fp_mul64": 2}})
+    written = done.as_dict()["energy_on_chip_pj_spread"]
+    assert (
+        written["cases"]["itrs-hp, sequential, memory"] == done.energy_spread.cases["itrs-hp", "sequential", "memory"]
+    )
+    assert written["median"] == done.energy_spread.median
+
+
 def test_spread_of_machines_with_fewer_choices():
     direct = STREAM.with_(cache={"size_bytes": 2048, "ways": 1})
     for machine in (direct, STREAM.with_(cache=None)):
@@ -155,7 +191,7 @@ def test_bottleneck_names_the_greatest_bound():
         "bound by compute: at least 900 cycles, took 1.11 times that; 10 % waiting for a cache line"
     )
     bus = report(cycles=4000, stall_fill=3500, dram_cache_array_reads=1000)
-    assert bus.bottleneck.startswith("bound by DRAM bandwidth: at least 3,331 cycles, took 1.20 times that; 88 % ")
+    assert bus.bottleneck.startswith("bound by DRAM bandwidth: at least 3,332 cycles, took 1.20 times that; 88 % ")
 
 
 def test_a_report_is_json():
@@ -187,6 +223,19 @@ def test_a_comparison_prints_ratios_and_what_was_not_equal():
     text = rendered(ours.against(theirs))
     assert "1.50x" in text
     assert "outstanding requests: 16 against 8" in " ".join(text.split())
+
+
+def test_machines_of_one_name_are_told_apart_and_their_differences_kept():
+    """Changed machines keep their name unless they are given another one: none may hide the others."""
+    few, many = CACHE.with_(cache={"mshrs": 4}), CACHE.with_(units={"fp_mul": 8})
+    several = Comparison((report(few, cycles=2), report(many, cycles=2), report(CACHE, cycles=1)))
+    assert several.names == ["f_grad on cache-32k (1)", "f_grad on cache-32k (2)", "f_grad on cache-32k (3)"]
+    assert list(several.differences.values()) == [["outstanding requests: 4 against 16"], ["units.fp_mul: 8 against 2"]]
+    text = " ".join(rendered(several).split())
+    assert "NOT EQUAL: f_grad on cache-32k (1) differs in outstanding requests: 4 against 16" in text
+    assert "NOT EQUAL: f_grad on cache-32k (2) differs in units.fp_mul: 8 against 2" in text
+    written = several.as_dict()
+    assert [written[name].get("unequal") for name in several.names] == [*several.differences.values(), None]
 
 
 def test_quotients_of_nothing():

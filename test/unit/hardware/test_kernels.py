@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import math
 
+import numpy as np
 import pytest
 
 import tapeflow
 from bench.suite import SUITE
+from tapeflow.api import Call, Result
 from tapeflow.hardware import Hardware, Report
 from tapeflow.simulation import options_for, simulate
 
@@ -49,6 +53,30 @@ def test_what_always_holds(name: str, machine: str):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_second_run_counts_the_same(machine: str):
     assert report("worked_example", machine).counters == report("worked_example", machine, 1).counters
+
+
+@pytest.mark.parametrize("what", ["value", "gradient", "zero"])
+def test_numbers_are_the_plain_builds_bit_for_bit(what: str, monkeypatch: pytest.MonkeyPatch):
+    """Every simulated call compares its numbers with the plain build's: one bit more, or -0 for 0, is seen."""
+    kernel, hardware = SUITE["worked_example"], Hardware.preset("cache-2k")
+    gradient = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(hardware))
+    run = gradient.run
+
+    def changed(call: Call) -> Result:
+        result = run(call)
+        array = result.gradients["A"]
+        if what == "value":
+            return dataclasses.replace(result, value=math.nextafter(result.value, math.inf))
+        array.flat[0] = np.nextafter(array.flat[0], np.inf) if what == "gradient" else -array.flat[0]
+        return result
+
+    arguments = kernel.arguments({"n": 2, "m": 3})
+    if what == "zero":
+        arguments["A"][:] = -1.0  # no factor, so a gradient of 0
+    simulate(gradient, list(arguments.values()), hardware=hardware)
+    monkeypatch.setattr(gradient, "run", changed)
+    with pytest.raises(AssertionError, match="differs between the native and the modelled machine"):
+        simulate(gradient, list(arguments.values()), hardware=hardware)
 
 
 def test_the_tape_is_the_same_size_everywhere_and_travels_only_where_it_must():

@@ -8,6 +8,7 @@ from collections import OrderedDict
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tapeflow
 from bench.suite import SUITE
@@ -17,6 +18,7 @@ from tapeflow.simulation import options_for, simulate
 
 from .machine import COMPILER, HERE, Machine, build
 from .test_cache import brute_force, machine, patterns
+from .test_streams import pushes_of
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
@@ -131,6 +133,55 @@ def test_streamed_tape_is_written_once_and_fetched_once():
             assert counted["dram_cache_tape_reads"] == lines + lines - 16
 
 
+def brute_force_past(pushes: list[bool], size: int, buffers: int, geometry: tuple[int, int]) -> dict[str, int]:
+    """A stack of records whose stores are collected by the line, last used first, beside a cache."""
+    cache, collected, top = Level(*geometry), OrderedDict[int, int](), 0
+    names = ("streamed_lines", "tape_read_misses", "tape_write_misses", "tape_writebacks")
+    count = dict.fromkeys(names, 0)
+
+    def look_up(line: int, write: bool):
+        hit, victim = cache.take(line, write)
+        count["tape_write_misses" if write else "tape_read_misses"] += not hit
+        count["tape_writebacks"] += victim is not None
+
+    for push in pushes:
+        top -= 0 if push else size
+        for line in range(top // 64, (top + size - 1) // 64 + 1):
+            share = min(top + size, 64 * line + 64) - max(top, 64 * line)
+            if push and line not in cache.sets[line % len(cache.sets)]:
+                if line not in collected and len(collected) == buffers:
+                    collected.popitem(last=False)
+                    count["streamed_lines"] += 1
+                collected[line] = collected.get(line, 0) + share
+                collected.move_to_end(line)
+                full = collected[line] >= 64
+            else:
+                look_up(line, push)
+                full = line in collected
+            if full:
+                del collected[line]
+                count["streamed_lines"] += 1
+        top += size if push else 0
+    count["streamed_lines"] += len(collected)
+    count["tape_writebacks"] += len(cache.dirty())
+    return count
+
+
+@pytest.mark.parametrize("buffers", [1, 3])
+@settings(deadline=None, max_examples=80)
+@given(size=st.sampled_from([8, 24, 40, 72]), runs=st.lists(st.integers(-40, 60), max_size=8))
+def test_streaming_stores_equal_brute_force(buffers: int, size: int, runs: list[int]):
+    pushes = pushes_of(runs)
+    with Machine(machine(1024, 2, cache={"streaming_buffers": buffers}), "-O0") as model:
+        model.records(pushes, size)
+        counted = model.counters()
+        assert model.error is None
+    expected = brute_force_past(pushes, size, buffers, (1024, 2))
+    assert {name: counted[name] for name in expected} == expected
+    assert counted["dram_cache_tape_writes"] == expected["streamed_lines"] + expected["tape_writebacks"]
+    assert counted["dram_cache_tape_reads"] == expected["tape_read_misses"] + expected["tape_write_misses"]
+
+
 def test_a_partly_written_line_is_sent_out_before_it_is_read():
     with Machine(machine(1024, 16, cache={"streaming_buffers": 4})) as model:
         model.lifo(12, 8)
@@ -180,7 +231,9 @@ def test_clean_under_warnings_and_sanitizers(compiler: str):
         pytest.skip(f"no {compiler}")
     strict = "-Wall -Wextra -pedantic -Wconversion -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all"
     hardware = Hardware.preset("stream-1k").with_(
-        cache={"streaming_buffers": 2, "prefetch_lines": 2}, second_cache={"size_bytes": 8192}
+        cache={"streaming_buffers": 2, "prefetch_lines": 2},
+        second_cache={"size_bytes": 8192},
+        scratchpad={"ports": 3, "banks": 4},
     )
     source = (HERE / "driver.c").read_text()
     program = build(hardware, source, "-DDRIVE_MAIN", *strict.split(), shared=False, compiler=compiler)

@@ -84,6 +84,35 @@ func.func @f(%n: i64) -> i64 {
 
 // -----
 
+// A batch has a member, and not so many that their code is without measure.
+
+ad.vjp @f_grad of @f (active) -> (active) batch 0
+func.func @f(%x: f64) -> f64 {
+  func.return %x : f64
+}
+
+// CHECK: {{^}}'ad.vjp' with batch 0: a batch has 1 to 64 members, each with code of its own
+
+// -----
+
+ad.jvp @f_jvp of @f (active) -> (active) batch 1000
+func.func @f(%x: f64) -> f64 {
+  func.return %x : f64
+}
+
+// CHECK: {{^}}'ad.jvp' with batch 1000: a batch has 1 to 64 members, each with code of its own
+
+// -----
+
+ad.jvp @f_jvp of @f (active) -> (active) batch true
+func.func @f(%x: f64) -> f64 {
+  func.return %x : f64
+}
+
+// CHECK: Expected integer literal
+
+// -----
+
 // Two requests do not share a name.
 
 ad.vjp @f_grad of @f (active) -> (active)

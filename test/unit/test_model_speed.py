@@ -1,0 +1,51 @@
+"""The measurement of the model's speed: what it says is whole, and its runs without a hit have none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
+from bench import model_speed
+from tapeflow.hardware import Hardware
+
+needs_valgrind = pytest.mark.skipif(
+    shutil.which("valgrind") is None, reason="THE COST OF CALLGRIND IS NOT TESTED: there is no valgrind"
+)
+
+
+def test_every_access_of_the_sweeps_misses():
+    rows = model_speed.measure_misses(Hardware.preset("cache-2k"), repeats=1, lines=1 << 12)
+    assert [row["accesses"] for row in rows] == [1 << 12] * 4
+    assert all(row["misses_per_second"] > 1e4 for row in rows)
+    with pytest.raises(AssertionError, match="did not miss"):
+        model_speed.measure_misses(Hardware.preset("cache-2k").with_(cache={"prefetch_lines": 4}), 1, 1 << 12)
+
+
+@needs_valgrind
+def test_the_command_prints_what_it_saves(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    monkeypatch.setattr(model_speed, "ALL_MISS_LINES", 1 << 12)
+    app = Typer()
+    app.command()(model_speed.main)
+    arguments = ["--size", "mini", "--kernels", "logsum", "--repeats", "1", "--out", str(tmp_path), "--json"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    measured = json.loads(done.output)
+    assert measured == json.loads((tmp_path / "model_speed.json").read_text())
+    (row,) = measured["kernels"]
+    assert row["accesses"] == 1200 and 0.5 < row["hit_share"] < 1
+    assert row["callgrind_over_native"] > 1 and row["cached_seconds"] < row["rebuild_seconds"]
+    assert row["accesses_per_second"] == row["accesses"] / row["seconds"]
+    assert "| logsum | 1,200 |" in (tmp_path / "model_speed.md").read_text()
+    help_text = CliRunner().invoke(app, ["--help"]).output
+    assert "python -m bench.model_speed --kernels gravity,mttkrp" in help_text
+
+
+def test_targets_are_of_runs_that_mostly_hit():
+    row = {"kernel": "k", "hit_share": 0.99, "accesses_per_second": 9e7, "rebuild_seconds": 0.4}
+    sparse = row | {"hit_share": 0.9, "accesses_per_second": 1e6}
+    said = model_speed.targets([row, sparse], [{"what": "reads", "misses_per_second": 9e6}])
+    assert [line.split(" ")[0] for line in said] == ["MISSED", "met", "met"]
