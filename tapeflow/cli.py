@@ -293,20 +293,19 @@ def simulate(
     from tapeflow.hardware import Comparison
 
     check_timeline_path(timeline)
-    _check_what_is_simulated(kernel, wrt, objects, entry, source, timeline)
+    _check_what_is_simulated(kernel, wrt, objects, entry, source)
+    recorded = {"timeline": timeline is not None or report is not None, "reuse": report is not None}
     issue = {"interval": interval, "slack": slack}
     reports: list[Report] = []
     # The machine that is compared with comes first, as the table's ratios are of the last one over the others.
     if objects:
         names = [against or hardware] if kernel else [name for name in (against, hardware) if name]
         given = (arg, args, seed, drawn)
-        reports += _simulate_object(objects, entry or "", source or kernel or Path(), names, given, issue)
+        reports += _simulate_object(objects, entry or "", source or kernel or Path(), names, given, issue | recorded)
     if kernel is not None:
         names = [hardware] if against is None or objects else [against, hardware]
-        recorded = timeline is not None or report is not None
         given = (arg, args, seed, drawn)
-        wanted = {"timeline": recorded, "reuse": report is not None}
-        reports += _simulate_kernel(kernel, function, wrt or [], names, given, wanted)
+        reports += _simulate_kernel(kernel, function, wrt or [], names, given, recorded)
     files = {} if timeline is None else timeline_file(reports[-1], timeline)
     if report is not None:
         files |= report_files(reports, report)
@@ -326,7 +325,6 @@ def _check_what_is_simulated(
     objects: list[Path] | None,
     entry: str | None,
     source: Path | None,
-    timeline: Path | None,
 ) -> None:
     if kernel is None and not objects:
         raise typer.BadParameter("give a kernel's source, or --object")
@@ -336,8 +334,6 @@ def _check_what_is_simulated(
         raise typer.BadParameter("--entry: say which function of the object to call")
     if objects and kernel is None and source is None:
         raise typer.BadParameter("--source: give a C header or source that declares the entry")
-    if kernel is None and timeline is not None:
-        raise typer.BadParameter("--timeline: an object has no schedule to show; leave it out")
 
 
 def _simulate_kernel(

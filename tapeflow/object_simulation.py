@@ -22,6 +22,8 @@ from tapeflow.frontend.c_signatures import Parameter as DeclaredParameter
 from tapeflow.frontend.c_types import ArrayType, Scalar
 from tapeflow.hardware import Counters, Hardware, Report
 from tapeflow.hardware.machine import machine_header
+from tapeflow.hardware.reuse import read_bytes as read_reuse
+from tapeflow.hardware.timeline import read_bytes as read_timeline
 from tapeflow.simulation import machine
 
 
@@ -64,6 +66,8 @@ class NativeObject:
         hardware: Hardware,
         interval: int | None = None,
         slack: int = 0,
+        timeline: bool = False,
+        reuse: bool = False,
     ) -> ObjectRun:
         """Call the function on `hardware`; see `simulate_object`."""
         parameters = self.parameters
@@ -80,7 +84,7 @@ class NativeObject:
         returned = None if result is None else (result.name, _dtype(result))
         ports = hardware.cache.ports if hardware.cache else 1
         issue = Issue(1, interval, slack) if interval is not None else Issue(ports, 1, slack)
-        header = machine_header(hardware)
+        header = machine_header(hardware, timeline=timeline, reuse=reuse)
         return run_object(self.objects, self.prototype.name, given, returned, header, issue, self.link)
 
 
@@ -94,6 +98,8 @@ def simulate_object(
     interval: int | None = None,
     slack: int = 0,
     link: Sequence[str] = (),
+    timeline: bool = False,
+    reuse: bool = False,
 ) -> Report:
     """Run a native object on a modelled machine that starts cold.
 
@@ -111,6 +117,8 @@ def simulate_object(
         interval: cycles between two accesses; None: as many begin in each cycle as the cache has ports.
         slack: cycles between the arrival of a hit and the use of the value.
         link: options for the linker.
+        timeline: whether to record when the accesses wait, and for what; it changes no count.
+        reuse: whether to count how far apart accesses of a line are, for caches of every size; nor does this.
 
     Raises:
         ArgumentError: an argument does not fit the declaration.
@@ -121,14 +129,24 @@ def simulate_object(
         raise TapeflowError(f"an interval of {interval} and a slack of {slack} cycles", hint="at least 1, and 0")
     chosen = machine(hardware)
     native = NativeObject(path, entry, declaration, link=link)
-    return object_report(native, native.run(arguments, hardware=chosen, interval=interval, slack=slack), chosen)
+    done = native.run(arguments, hardware=chosen, interval=interval, slack=slack, timeline=timeline, reuse=reuse)
+    return object_report(native, done, chosen)
 
 
 def object_report(native: NativeObject, done: ObjectRun, hardware: Hardware) -> Report:
     """The report of a run, which knows of no operations."""
     counts: Mapping[str, int] = done.counts
     counters = Counters(counts, {1: done.executions})
-    return Report.from_counters(hardware, counters, {1: {}}, label=native.prototype.name, accesses_only=True)
+    name = native.prototype.name
+    return Report.from_counters(
+        hardware,
+        counters,
+        {1: {}},
+        label=name,
+        timeline=read_timeline(done.events, {"1": f"accesses of {name}"}) if done.events else None,
+        reuse=read_reuse(done.distances) if done.distances else None,
+        accesses_only=True,
+    )
 
 
 def _copy(argument: Any, extents: tuple[int | str | None, ...] | None) -> Any:

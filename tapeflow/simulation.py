@@ -101,7 +101,7 @@ def _block_names(printed: PrintedC) -> dict[str, str]:
     names: dict[str, str] = {}
     for block in printed.blocks:
         head = lines[block.line - 2].partition("{")[0].strip() if block.kind == "loop" else ""
-        names[str(block.line)] = head or f"{block.kind} at line {block.line}"
+        names[str(block.line)] = f"{head or block.kind} at line {block.line - bool(head)}"
     return names
 
 

@@ -22,7 +22,6 @@ from tapeflow.analysis.kept_calls import is_kept, written_operands
 from tapeflow.analysis.loops import Loop, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import location_of, source_name
-from tapeflow.analysis.user_rules import vjp_of_call
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 
@@ -267,8 +266,6 @@ class Activity:
                 for operand in op.arguments:
                     if is_array(operand):
                         self._check_access(op, operand)
-            case _ if vjp_of_call(op) is not None:
-                pass
             case _ if rule_of(op) is None and not isinstance(op, func.ReturnOp | scf.YieldOp | scf.ConditionOp):
                 self._check_without_rule(op)
             case _:

@@ -22,6 +22,11 @@ def keep_call(call: func.CallOp, written: Iterable[int]) -> None:
     call.attributes[_WRITES] = DenseArrayBase.from_list(i64, sorted(written))
 
 
+def forget_call(call: func.CallOp) -> None:
+    """Let `call`, a kept one, be a call like others, which can be inlined."""
+    call.attributes.pop(_WRITES, None)
+
+
 def is_kept(op: Operation) -> TypeGuard[func.CallOp]:
     """Whether `op` is a call that stays one."""
     return isinstance(op, func.CallOp) and _WRITES in op.attributes

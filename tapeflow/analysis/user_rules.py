@@ -1,48 +1,138 @@
 """Derivatives that users give: `ad.rule`, and the calls that it is about.
 
-`ad-prepare` leaves a call of a function with a rule as it is, and notes on it the function that gives its derivative;
-`ad-differentiate` calls that one in the reverse sweep, and inlines both once all else is done.
+`ad-prepare` leaves a call of a function with a rule as it is, and notes on it the functions that give its derivative;
+`ad-differentiate` calls those, and inlines all once all else is done. A mode without a rule looks into the body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.ir import Operation
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, SymbolRefAttr, i64
+from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.block_tree import defining_block, is_top_block
+from tapeflow.analysis.kept_calls import forget_call, keep_call
+from tapeflow.analysis.nested_sweeps import sweep_of
+from tapeflow.analysis.roots import is_array, roots, written_arguments, written_arrays
 from tapeflow.dialects.ad import RuleOp
 from tapeflow.errors import TapeflowError
 
-_VJP = "tapeflow.vjp"
+Mode = Literal["vjp", "jvp"]
+
+_READS = "tapeflow.vjp_reads"
 
 
-def rules_of(module: ModuleOp) -> Mapping[str, str]:
-    """The functions of `module` that have a rule, each with the name of its vjp.
+@dataclass(frozen=True)
+class Rule:
+    """The functions that give the derivatives of another, by name; None for a mode without."""
+
+    vjp: str | None
+    jvp: str | None
+
+    def of(self, mode: Mode) -> str | None:
+        """That of a mode."""
+        return self.vjp if mode == "vjp" else self.jvp
+
+    @property
+    def functions(self) -> Iterable[str]:
+        """The functions that it names."""
+        return (name for name in (self.vjp, self.jvp) if name is not None)
+
+
+def rules_of(module: ModuleOp) -> Mapping[str, Rule]:
+    """The functions of `module` that have a rule, each with it.
 
     Raises:
         TapeflowError: a function has two.
     """
-    rules: dict[str, str] = {}
+    rules: dict[str, Rule] = {}
     for op in module.body.block.ops:
         if isinstance(op, RuleOp):
             name = op.of.string_value()
             if name in rules:
                 raise TapeflowError(f"a second ad.rule for '{name}'", location=op.location, hint="keep one of them")
-            rules[name] = op.vjp.string_value()
+            rules[name] = Rule(_name(op.vjp), _name(op.jvp))
     return rules
 
 
-def mark_call(call: func.CallOp, rules: Mapping[str, str]) -> bool:
-    """Note on `call` the rule of its callee, if it has one; returns whether it has."""
-    vjp = rules.get(call.callee.string_value())
-    if vjp is not None:
-        call.attributes[_VJP] = SymbolRefAttr(vjp)
-    return vjp is not None
+def _name(symbol: object) -> str | None:
+    return symbol.string_value() if isinstance(symbol, SymbolRefAttr) else None
 
 
-def vjp_of_call(op: Operation) -> str | None:
-    """The function that gives the derivative of `op`, a call marked by `mark_call`; None for all else."""
-    vjp = op.attributes.get(_VJP)
-    return vjp.string_value() if isinstance(op, func.CallOp) and isinstance(vjp, SymbolRefAttr) else None
+def mark_call(call: func.CallOp, rule: Rule, functions: Mapping[str, func.FuncOp]) -> None:
+    """Note on `call` the rule of its callee, what the callee writes to, and which arrays its vjp looks at."""
+    for mode in ("vjp", "jvp"):
+        if (name := rule.of(mode)) is not None:
+            call.attributes[f"tapeflow.{mode}"] = SymbolRefAttr(name)
+    keep_call(call, _written_positions(call, functions))
+    vjp = None if rule.vjp is None else functions[rule.vjp]
+    arrays = [position for position, argument in enumerate(call.arguments) if is_array(argument)]
+    read = [position for position in arrays if vjp is None or vjp.is_declaration or _is_read(vjp.args[position])]
+    call.attributes[_READS] = DenseArrayBase.from_list(i64, read)
+
+
+def _written_positions(call: func.CallOp, functions: Mapping[str, func.FuncOp]) -> Sequence[int]:
+    callee = functions[call.callee.string_value()]
+    if callee.is_declaration:
+        return [position for position, argument in enumerate(call.arguments) if is_array(argument)]
+    return [argument.index for argument in written_arguments(callee)]
+
+
+def _is_read(array: SSAValue) -> bool:
+    return any(not isinstance(use.operation, memref.DimOp) for use in array.uses)
+
+
+def rule_of_call(op: Operation) -> Rule | None:
+    """The rule of what `op`, a call marked by `mark_call`, calls; None for all else."""
+    if not isinstance(op, func.CallOp):
+        return None
+    vjp, jvp = (_name(op.attributes.get(f"tapeflow.{mode}")) for mode in ("vjp", "jvp"))
+    return None if vjp is None and jvp is None else Rule(vjp, jvp)
+
+
+def forget_rule(call: func.CallOp, *, keep: bool = False) -> None:
+    """Let `call` be a call like others; `keep`: one that stays."""
+    for name in ("tapeflow.vjp", "tapeflow.jvp", _READS):
+        call.attributes.pop(name, None)
+    if not keep:
+        forget_call(call)
+
+
+def check_arrays_last(call: func.CallOp) -> None:
+    """Refuse `call`, whose vjp gets its arrays as they are in the reverse sweep, if it looks at one that changed.
+
+    Raises:
+        TapeflowError: an array may be written after the call, and the vjp looks at it.
+    """
+    positions = call.attributes[_READS]
+    assert isinstance(positions, DenseArrayBase)
+    for position in cast("DenseArrayBase[IntegerType]", positions).get_values():
+        if _changes_after(call, call.arguments[int(position)]):
+            raise TapeflowError(
+                f"the rule of '{call.callee.string_value()}' looks at an array in the reverse sweep that changes after "
+                "this call",
+                location=call.location,
+                hint="give it an array of its own, or a rule that does without what the array held",
+            )
+
+
+def _changes_after(call: func.CallOp, array: SSAValue) -> bool:
+    """Whether `array` may be written, or be gone, between `call` and the end of its function."""
+    function: Operation | None = call
+    while function is not None and not isinstance(function, func.FuncOp):
+        function = function.parent_op()
+    assert function is not None
+    if sweep_of(function) is not None or not all(is_top_block(defining_block(root)) for root in roots(array)):
+        return True
+    around = function.body.block.find_ancestor_op_in_block(call)
+    while around is not None:
+        for op in around.walk():
+            written = () if op is call and call.parent_op() is function else written_arrays(op)
+            if any(roots(it) & roots(array) for it in written):
+                return True
+        around = around.next_op
+    return False

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tapeflow.backend.native import INCLUDE, compile_program
-from tapeflow.errors import TapeflowError
+from tapeflow.errors import TapeflowError, remark
 
 FLAGS = "-fsanitize-coverage=func,trace-loads,trace-stores"
 """What clang is to compile an object with."""
@@ -81,32 +81,51 @@ class Issue:
 
 @dataclass(frozen=True)
 class ObjectRun:
-    """What a run of an object gave: counts by name, cycles' worth of issue slots, the result, the arrays as left."""
+    """What a run of an object gave.
+
+    Attributes:
+        counts: by the counter's name.
+        executions: cycles in which accesses began.
+        returned: what the entry returned.
+        arrays: as the entry left them.
+        distances: those between accesses of a line, as `tf_object_write_recorded` wrote them; empty if not counted.
+        events: the timeline, likewise.
+    """
 
     counts: dict[str, int]
     executions: int
     returned: Any
     arrays: tuple[NDArray[Any], ...]
+    distances: bytes = b""
+    events: bytes = b""
 
 
-def check_object(path: Path) -> None:
-    """Refuse what is no object with callbacks.
+def check_objects(paths: Sequence[Path]) -> None:
+    """Refuse objects none of which has callbacks; say of those without that their accesses, if any, do not count.
 
     Raises:
-        TapeflowError: the file cannot be read, or its accesses are not told.
+        TapeflowError: a file cannot be read, or no accesses are told.
     """
     if sys.platform != "linux":
         raise TapeflowError(
             "objects are measured on Linux only", hint="the linker of other systems does not replace malloc and memcpy"
         )
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise TapeflowError(f"cannot read '{path}': {error.strerror}") from error
-    if b"__sanitizer_cov_load" not in content and b"__sanitizer_cov_store" not in content:
+    silent: list[Path] = []
+    for path in paths:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise TapeflowError(f"cannot read '{path}': {error.strerror}") from error
+        if b"__sanitizer_cov_load" not in content and b"__sanitizer_cov_store" not in content:
+            silent.append(path)
+    if len(silent) == len(paths):
+        names = ", ".join(f"'{path}'" for path in silent)
         raise TapeflowError(
-            f"'{path}' does not tell its loads and stores", hint=f"compile it with clang -O2 {FLAGS} -c"
+            f"{names} {'does not tell its' if len(silent) == 1 else 'do not tell their'} loads and stores",
+            hint=f"compile it with clang -O2 {FLAGS} -c",
         )
+    for path in silent:
+        remark("tells no loads and stores: it has none, or they are not counted", str(path))
 
 
 def run_object(
@@ -132,8 +151,7 @@ def run_object(
     Raises:
         TapeflowError: an object does not tell its accesses or does not link, or the entry crashed.
     """
-    for path in objects:
-        check_object(path)
+    check_objects(objects)
     flags = (
         f"-DTF_OBJECT_PORTS={issue.ports}",
         f"-DTF_OBJECT_II={issue.interval}",
@@ -185,7 +203,12 @@ def _results(content: bytes, arguments: Sequence[CArgument], result: tuple[str, 
             value = argument.value
             arrays.append(np.frombuffer(content, value.dtype, value.size, offset).reshape(value.shape).copy())
             offset += value.nbytes
-    return ObjectRun(dict(zip(names, counts, strict=True)), executions, returned, tuple(arrays))
+    recorded: list[bytes] = []
+    for _ in ("distances", "events"):
+        (length,) = struct.unpack_from("=Q", content, offset)
+        recorded.append(content[offset + 8 : offset + 8 + length])
+        offset += 8 + length
+    return ObjectRun(dict(zip(names, counts, strict=True)), executions, returned, tuple(arrays), *recorded)
 
 
 def counter_names() -> tuple[str, ...]:
@@ -225,6 +248,6 @@ def _main(entry: str, arguments: Sequence[CArgument], result: tuple[str, np.dtyp
     lines += ['    FILE *out = fopen(files[2], "wb");']
     lines += ['    if (out == NULL) tf_object_die("the results cannot be written");', "    tf_object_end(out);"]
     lines += ["    tf_object_write(out, &result, sizeof result);"] if result is not None else []
-    lines += ["    tf_object_write_arrays(out);"]
+    lines += ["    tf_object_write_arrays(out);", "    tf_object_write_recorded(out);"]
     lines += ["    return fclose(out) == 0 ? 0 : 3;", "}", ""]
     return "\n".join(lines)

@@ -18,8 +18,10 @@ from tapeflow.backend.printed import PrintedC
 from tapeflow.dialects.record import field_bytes
 
 
-def reread_inputs(printed: PrintedC, arguments: int) -> Mapping[int, int]:
-    """Line of a block -> bytes of inputs that one execution of it reads again in the reverse sweep; none is left out.
+def reread_inputs(printed: PrintedC, arguments: int) -> Mapping[int, int] | None:
+    """Line of a block -> bytes of inputs that one execution of it reads again in the reverse sweep.
+
+    None where functions that are called read arrays too: whose, and in which sweep, depends on the call.
 
     Args:
         printed: a gradient.
@@ -44,6 +46,9 @@ def reread_inputs(printed: PrintedC, arguments: int) -> Mapping[int, int]:
             return 0
         return field_bytes(operation.res.type) if roots(operation.memref) <= inputs(function) else 0
 
+    loads = (op for block in printed.blocks for op in block.ops if isinstance(op, memref.LoadOp))
+    if len({_function_of(load) for load in loads}) > 1:
+        return None
     found = {block.line: sum(map(bytes_read, block.ops)) for block in printed.blocks}
     return {line: count for line, count in found.items() if count}
 

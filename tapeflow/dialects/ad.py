@@ -250,53 +250,75 @@ class JvpOp(DerivativeRequest):
 
 
 class RuleFitsItsFunction(SymbolUserOpInterface):
-    """The functions of a rule are in the module, and the derivative fits the signature of what it is of."""
+    """The functions of a rule are in the module, and the derivatives fit the signature of what they are of."""
 
     def verify(self, op: Operation) -> None:
-        """Check that both exist, that the function takes and returns scalars, and the derivative's signature."""
+        """Check that all exist, and the signatures of the derivatives."""
         assert isinstance(op, RuleOp)
-        of, vjp = (_function_of_rule(op, name) for name in (op.of, op.vjp))
+        if op.vjp is None and op.jvp is None:
+            raise VerifyException(f"'ad.rule' of @{op.of.string_value()} names neither a vjp nor a jvp")
+        of = _function_of_rule(op, op.of)
         inputs, outputs = of.function_type.inputs.data, of.function_type.outputs.data
-        if any(isinstance(type_, MemRefType) for type_ in (*inputs, *outputs)):
-            raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it takes an array; rules are for scalars")
-        seeds = [type_ for type_ in outputs if has_derivative(type_)]
-        adjoints = [type_ for type_ in inputs if has_derivative(type_)]
-        expected = FunctionType.from_lists([*inputs, *seeds], adjoints)
-        if vjp.function_type != expected:
-            raise VerifyException(
-                f"@{op.vjp.string_value()} has type {vjp.function_type}, but as the vjp of @{op.of.string_value()} it "
-                f"takes its arguments and a seed for each float result, and returns an adjoint for each float "
-                f"argument: {expected}"
-            )
+        if any(isinstance(type_, MemRefType) for type_ in outputs):
+            raise VerifyException(f"'ad.rule' of @{op.of.string_value()}: it returns an array")
+        results = [type_ for type_ in outputs if has_derivative(type_)]
+        scalars = [type_ for type_ in inputs if has_derivative(type_)]
+        arrays = [type_ for type_ in inputs if can_be_active(type_) and not has_derivative(type_)]
+        _verify_derivative(
+            op,
+            op.vjp,
+            "the vjp",
+            "a seed for each float result and a shadow for each array of floats, and returns an adjoint for each float "
+            "argument",
+            FunctionType.from_lists([*inputs, *results, *arrays], scalars),
+        )
+        _verify_derivative(
+            op,
+            op.jvp,
+            "the jvp",
+            "a tangent for each float argument and a tangent array for each array of floats, and returns the results "
+            "and a tangent for each float one",
+            FunctionType.from_lists([*inputs, *scalars, *arrays], [*outputs, *results]),
+        )
+
+
+def _verify_derivative(op: RuleOp, name: SymbolRefAttr | None, role: str, what: str, expected: FunctionType) -> None:
+    if name is not None and (found := _function_of_rule(op, name).function_type) != expected:
+        raise VerifyException(
+            f"@{name.string_value()} has type {found}, but as {role} of @{op.of.string_value()} it takes its "
+            f"arguments, {what}: {expected}"
+        )
 
 
 def _function_of_rule(op: RuleOp, name: SymbolRefAttr) -> func.FuncOp:
     function = SymbolTable.lookup_symbol(op, name)
     if not isinstance(function, func.FuncOp):
         raise VerifyException(f"'ad.rule' names @{name.string_value()}, but there is no such function in this module")
-    if function.is_declaration:
-        raise VerifyException(f"'ad.rule' names @{name.string_value()}, which is only declared, without a body")
     return function
 
 
 @irdl_op_definition
 class RuleOp(IRDLOperation):
-    """The derivative of calls of `of`, a function of scalars, is given by `vjp` instead of being made from its body.
+    """The derivatives of calls of `of` are given by `vjp` and `jvp` instead of being made from its body.
 
-    `ad.rule @g vjp @g_vjp`: @g_vjp takes the arguments of @g and one seed for each float result, and returns one
-    adjoint for each float argument.
+    `ad.rule @g vjp @g_vjp jvp @g_jvp`, either of the two. @g_vjp takes the arguments of @g, a seed for each float
+    result and a shadow for each array of floats, and returns an adjoint for each float argument. @g_jvp takes the
+    arguments, a tangent for each float and a tangent array for each array of floats, and returns the results and a
+    tangent for each float one. @g may be only declared, and so may they.
     """
 
     name = "ad.rule"
 
     of = prop_def(FlatSymbolRefAttrConstr)
-    vjp = prop_def(FlatSymbolRefAttrConstr)
+    vjp = opt_prop_def(FlatSymbolRefAttrConstr)
+    jvp = opt_prop_def(FlatSymbolRefAttrConstr)
 
     traits = traits_def(RuleFitsItsFunction())
-    assembly_format = "$of `vjp` $vjp attr-dict"
+    assembly_format = "$of (`vjp` $vjp^)? (`jvp` $jvp^)? attr-dict"
 
-    def __init__(self, of: str, vjp: str):
-        super().__init__(properties={"of": SymbolRefAttr(of), "vjp": SymbolRefAttr(vjp)})
+    def __init__(self, of: str, vjp: str | None = None, jvp: str | None = None):
+        given = {"of": of, "vjp": vjp, "jvp": jvp}
+        super().__init__(properties={key: SymbolRefAttr(name) for key, name in given.items() if name is not None})
 
 
 class UpdatesMemory(MemoryEffect):

@@ -341,10 +341,8 @@ def _lines(timeline: Timeline, begin: int, end: int) -> list[str]:
 def _kind(span: Span, timeline: Timeline) -> str:
     """What the legend calls `span`."""
     if span.kind == "block":
-        name = timeline.blocks.get(span.track, "")
-        where = f"at line {span.track}"
-        shown = name.removesuffix(where).strip()
-        return f"block {where}: {shown[:36]}{'…' if len(shown) > 36 else ''}".removesuffix(": ")
+        what, at, line = timeline.blocks.get(span.track, f"line {span.track}").partition(" at line ")
+        return f"block: {what[:36]}{'…' if len(what) > 36 else ''}{at}{line}"
     return f"stall: {STALLS[span.track]}" if span.kind == "stall" else SPAN_NAMES[span.kind]
 
 

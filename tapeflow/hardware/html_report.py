@@ -77,11 +77,16 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
     yield _figure(
         png(stall_figure(reports)), "stalls", "Cycles of the static schedules, and cycles in which the datapath waits."
     )
-    yield _figure(
-        png(roofline_figure(reports)),
-        "roofline",
-        "What bounds the run: units, bandwidth of DRAM, and what requests in flight can bring at its latency.",
-    )
+    unknown = ", ".join(dict.fromkeys(report.label for report in reports if report.accesses_only))
+    if all(report.accesses_only for report in reports):
+        yield f'<p class="note">There is no roofline: the operations of {escape(unknown)} are not known.</p>'
+    else:
+        yield _figure(
+            png(roofline_figure(reports)),
+            "roofline",
+            "What bounds the run: units, bandwidth of DRAM, and what requests in flight can bring at its latency."
+            + (f" The operations of {unknown} are not known, so it has no point." if unknown else ""),
+        )
     yield "<h2>Where energy goes</h2>"
     spread = reports[-1].energy_spread
     yield _figure(

@@ -197,14 +197,19 @@ class Report:
 
     @property
     def bottleneck(self) -> str:
-        """One line: the resource that bounds the run, its lower bound, and the greatest stall beside it."""
+        """One line: the resource that bounds the run, its lower bound, and the greatest stall beside it.
+
+        Where no resource is busy half of the time, and the datapath waits for more than that, it is latency that
+        bounds the run; the line says what for, and which resource is busiest.
+        """
         bound = limiting(self.bounds, self._computing)
         ratio = self.cycles / bound.cycles if bound.cycles else 1.0
-        line = f"bound by {bound.what}: at least {bound.cycles:,} cycles, took {ratio:.2f} times that"
+        compared = f"at least {bound.cycles:,} cycles, took {ratio:.2f} times that"
         what, cycles = max(self.stalls.items(), key=lambda item: item[1])
-        if cycles and cycles * 20 >= self.cycles:
-            line += f"; {100 * cycles / self.cycles:.0f} % {what}"
-        return line
+        share = f"{100 * cycles / self.cycles:.0f} % {what}" if cycles else ""
+        if 2 * cycles > self.cycles > 2 * bound.cycles:
+            return f"bound by latency, {share}; the nearest bound is {bound.what}: {compared}"
+        return f"bound by {bound.what}: {compared}" + (f"; {share}" if cycles * 20 >= self.cycles > 0 and share else "")
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it: counters, times, bytes, and energies in pJ."""

@@ -8,7 +8,8 @@ line.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,13 +77,27 @@ def read(library: ctypes.CDLL, tape: int | ctypes.c_void_p) -> ReuseCurve:
         getattr(library, name).argtypes = arguments
         getattr(library, name).restype = result
     bins = int(library.tf_reuse_bins())
-    distances = bin_distances(bins, int(library.tf_reuse_exact()))
+    owners = range(len(OWNERS))
+    counts = [np.ctypeslib.as_array(library.tf_reuse_counts(tape, number), (bins,)) for number in owners]
+    cold = [int(library.tf_reuse_cold(tape, number)) for number in owners]
+    return _curve(counts, cold, int(library.tf_reuse_exact()), int(library.tf_reuse_halvings(tape)))
+
+
+def read_bytes(content: bytes) -> ReuseCurve:
+    """The distances that a program of its own wrote, see `tf_object_write_recorded`."""
+    bins, exact, halvings, *cold = struct.unpack_from("=5Q", content)
+    counts = np.frombuffer(content, np.uint64, len(OWNERS) * bins, 40).reshape(len(OWNERS), bins)
+    return _curve([*counts], cold, exact, halvings)
+
+
+def _curve(counts: Sequence[NDArray[np.uint64]], cold: Sequence[int], exact: int, halvings: int) -> ReuseCurve:
+    """From accesses by bin and first accesses, by owner."""
     found: dict[str, Distances] = {}
-    for number, name in enumerate(OWNERS):
-        counts = np.ctypeslib.as_array(library.tf_reuse_counts(tape, number), (bins,)).astype(np.int64)
-        used = counts > 0
-        found[name] = Distances(distances[used], counts[used], int(library.tf_reuse_cold(tape, number)))
-    return ReuseCurve(found, 1 << int(library.tf_reuse_halvings(tape)))
+    for name, binned, first in zip(OWNERS, counts, cold, strict=True):
+        distances = bin_distances(len(binned), exact)
+        used = binned > 0
+        found[name] = Distances(distances[used], binned[used].astype(np.int64), first)
+    return ReuseCurve(found, 1 << halvings)
 
 
 def bin_distances(bins: int, exact: int) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,9 +125,27 @@ def read(library: ctypes.CDLL, tape: int | ctypes.c_void_p, blocks: Mapping[str,
     streams: list[str] = []
     while name := library.tf_timeline_name(tape, len(streams)):
         streams.append(name.decode())
-    spans = [_span(events[k], streams) for k in range(library.tf_timeline_kept(tape))]
-    spans.sort(key=lambda span: (span.begin, -span.end))
-    return Timeline(tuple(spans), library.tf_timeline_seen(tape), library.tf_timeline_stride(tape), blocks or {})
+    kept = [events[k] for k in range(library.tf_timeline_kept(tape))]
+    return _timeline(kept, streams, library.tf_timeline_seen(tape), library.tf_timeline_stride(tape), blocks)
+
+
+def read_bytes(content: bytes, blocks: Mapping[str, str] | None = None) -> Timeline:
+    """The timeline that a program of its own wrote, see `tf_object_write_recorded`; it has no streams.
+
+    Args:
+        content: what it wrote.
+        blocks: names for lines of the C source.
+    """
+    seen, stride = struct.unpack_from("=2Q", content)
+    count = (len(content) - 16) // ctypes.sizeof(_Event)
+    return _timeline([*(_Event * count).from_buffer_copy(content, 16)], (), seen, stride, blocks)
+
+
+def _timeline(
+    events: Sequence[Any], streams: Sequence[str], seen: int, stride: int, blocks: Mapping[str, str] | None
+) -> Timeline:
+    spans = sorted((_span(event, streams) for event in events), key=lambda span: (span.begin, -span.end))
+    return Timeline(tuple(spans), seen, stride, blocks or {})
 
 
 def _span(event: Any, streams: Sequence[str]) -> Span:
@@ -168,6 +187,8 @@ def chrome_trace(timeline: Timeline, about: Mapping[str, Any] | None = None) -> 
     events = [*_datapath(timeline)]
     for process, stream in enumerate(timeline.streams, _DATAPATH + 1):
         events += _stream(timeline, stream, process)
+    # Names first; then in the order of time, what encloses before what it encloses and the arrows that begin in it.
+    events.sort(key=lambda event: (event.get("ts", -1), event["ph"] in "sf", -event.get("dur", 0)))
     sampled = {"spans": timeline.seen, "spans kept": len(timeline.spans), "windows kept": f"1 of {timeline.stride}"}
     return {
         "displayTimeUnit": "ns",
@@ -199,8 +220,8 @@ def _stream(timeline: Timeline, stream: str, process: int) -> Iterator[dict[str,
             if span.transfer == copy:
                 yield _slice(span, f"tile {span.number}", process, thread, {})
         thread += 1
-    for lane in lanes(timeline.of("out", "in", track=stream)):
-        yield _named("thread_name", "DMA", process, thread)
+    for number, lane in enumerate(lanes(timeline.of("out", "in", track=stream))):
+        yield _named("thread_name", f"DMA {number}", process, thread)
         for span in lane:
             starts[span.transfer] = span, thread
             yield _slice(span, f"{span.kind} tile {span.number}", process, thread, {"transfer": span.transfer})

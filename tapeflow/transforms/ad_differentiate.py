@@ -32,25 +32,23 @@ from tapeflow.analysis.kept_calls import is_kept
 from tapeflow.analysis.library_functions import declare_library_functions, library_function
 from tapeflow.analysis.loops import is_normal
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
-from tapeflow.analysis.user_rules import rules_of, vjp_of_call
+from tapeflow.analysis.user_rules import Rule, rules_of
 from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.batch_derivative import batch_derivative
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.forward_mode import NestedTangents, differentiate_forward
-from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.nested_calls import NestedCalls
 from tapeflow.transforms.nested_tapes import put_split
 from tapeflow.transforms.reverse_mode import differentiate_in_reverse
 from tapeflow.transforms.reverse_sweep import SplitNames
+from tapeflow.transforms.rule_calls import inline_ruled_calls, look_into_bodies
 from tapeflow.transforms.simplify import simplify
 
 
-def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = (), takes_rules: bool = False) -> None:
+def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
     """Refuse a function that is not in the form of `ad-prepare`, with the operations in `also` beside.
-
-    `takes_rules`: calls of functions with a rule are known too.
 
     Raises:
         TapeflowError: names what is not in that form.
@@ -64,7 +62,7 @@ def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = 
                 hint=_PREPARE,
             )
         if isinstance(op, func.CallOp) and library_function(op) is None:
-            if is_kept(op) or (takes_rules and vjp_of_call(op) is not None):
+            if is_kept(op):
                 continue
             raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
 
@@ -86,10 +84,11 @@ def vjp(
     Raises:
         TapeflowError: the primal is not prepared, or something active in it has no derivative.
     """
-    check_prepared(primal, takes_rules=True)
+    check_prepared(primal)
     function = primal.clone()
     function.sym_name = request.sym_name
     function.attributes["tapeflow.gradient_of"] = StringAttr(primal.sym_name.data)
+    look_into_bodies(function, functions, "vjp")
     simplify(function)
     remove_dead_code(function)
     signature = differentiate_in_reverse(function, Request.of(request), functions, split)
@@ -174,13 +173,14 @@ def _check_marks(request: ad.DerivativeRequest, primal: func.FuncOp) -> None:
 
 
 def _without_rule(
-    request: ad.DerivativeRequest, functions: Mapping[str, func.FuncOp], rules: Mapping[str, str]
+    request: ad.DerivativeRequest, functions: Mapping[str, func.FuncOp], rules: Mapping[str, Rule]
 ) -> func.FuncOp:
     """The primal of `request`, which must have no rule: a rule is for its calls."""
     primal = primal_of(request, functions)
     if (rule := rules.get(primal.sym_name.data)) is not None:
+        given = "' and '".join(rule.functions)
         raise TapeflowError(
-            f"{request.name} of '{primal.sym_name.data}', whose derivative is given by '{rule}'",
+            f"{request.name} of '{primal.sym_name.data}', whose derivative is given by '{given}'",
             location=request.location,
             hint="ask for the derivative of a function that calls it, or remove its ad.rule",
         )
@@ -191,8 +191,7 @@ def _end_rules(module: ModuleOp) -> None:
     """All is differentiated: calls with a rule are calls like others, and are inlined."""
     functions = functions_of(module)
     for function in functions.values():
-        if any(vjp_of_call(op) is not None for op in function.body.walk()):
-            inline_calls(function, functions)
+        inline_ruled_calls(function, functions)
     for op in list(module.body.block.ops):
         if isinstance(op, ad.RuleOp):
             Rewriter.erase_op(op)

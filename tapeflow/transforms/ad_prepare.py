@@ -38,7 +38,8 @@ from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.analysis.roots import written_arguments
 from tapeflow.analysis.source_names import source_name
-from tapeflow.analysis.user_rules import rules_of
+from tapeflow.analysis.user_rules import Rule, mark_call, rule_of_call, rules_of
+from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError, source_position
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
@@ -210,7 +211,7 @@ def lower_structure(function: func.FuncOp) -> None:
 def prepare(
     function: func.FuncOp,
     functions: Mapping[str, func.FuncOp],
-    rules: Mapping[str, str] | None = None,
+    rules: Mapping[str, Rule] | None = None,
     kept: Container[str] = (),
 ) -> None:
     """Bring `function` into the form that `ad-differentiate` knows.
@@ -223,7 +224,8 @@ def prepare(
     inline_calls(function, functions, rules, kept)
     lower_structure(function)
     lower_arithmetic(function, functions)
-    check_operations(function)
+    # What a rule gives may accumulate; that is differentiated in forward mode alone.
+    check_operations(function, also=(AccumulateOp,))
     keep_local_arrays_in_their_blocks(function)
     gather_tables(function)
     single_elements_to_scalars(function)
@@ -251,14 +253,14 @@ class AdPreparePass(ModulePass):
             raise TapeflowError(f"ad-prepare: inline-limit is a number of operations, or -1; not {self.inline_limit}")
         functions = functions_of(op)
         rules = rules_of(op)
-        wanted = [*targets(op), *(functions[name] for pair in rules.items() for name in pair)]
+        wanted = [*targets(op), *(functions[name] for of, rule in rules.items() for name in (of, *rule.functions))]
         lower_complex(op, wanted, lower_structure)
         kept = CallGraph(functions, rules).kept(self.inline_limit)
         pending = deque(wanted)
         prepared: dict[func.FuncOp, None] = {}
         while pending:
             function = pending.popleft()
-            if function not in prepared:
+            if function not in prepared and not function.is_declaration:
                 prepare(function, functions, rules, kept)
                 prepared[function] = None
                 pending.extend(functions[call.callee.string_value()] for call in kept_calls(function))
@@ -266,5 +268,8 @@ class AdPreparePass(ModulePass):
         # What they write to is plain only now.
         for function in prepared:
             for call in kept_calls(function):
+                if (rule := rule_of_call(call)) is not None:
+                    mark_call(call, rule, functions)
+                    continue
                 written = written_arguments(functions[call.callee.string_value()])
                 keep_call(call, [argument.index for argument in written])

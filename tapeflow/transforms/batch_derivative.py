@@ -239,6 +239,13 @@ class _Batch:
                 self._repeat(op)
             case _ if is_pure(op) and not any(map(is_array, op.results)):
                 self._repeat(op)
+            case func.CallOp():
+                raise TapeflowError(
+                    f"the call of '{op.callee.string_value()}' stays a call, and takes part in this derivative: it has "
+                    "no form for several members of a batch",
+                    location=op.location,
+                    hint="ask for the derivatives one at a time, or have it inlined",
+                )
             case _:
                 raise TapeflowError(
                     f"'{op.name}' takes part in this derivative, and has no form for several members of a batch",

@@ -18,6 +18,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.forward_sweep import ForwardSweep
+from tapeflow.transforms.rule_calls import inline_derivatives, look_into_bodies
 from tapeflow.transforms.simplify import Constants, simplify
 from tapeflow.transforms.tangent_signature import TangentSignature
 
@@ -31,7 +32,7 @@ class NestedTangents:
     """
 
     def __init__(self, functions: Mapping[str, func.FuncOp], taken: Iterable[str]):
-        self._functions = functions
+        self.functions = functions
         self._taken = set(taken)
         self._names: dict[tuple[str, Request], str] = {}
         self._pending: deque[tuple[str, Request]] = deque()
@@ -43,7 +44,7 @@ class NestedTangents:
             TapeflowError: the callee is one sweep of a gradient.
         """
         callee = call.callee.string_value()
-        if callee not in self._functions:
+        if callee not in self.functions:
             raise TapeflowError(
                 f"the second derivative of a call of '{callee}', which is not inlined, is not made yet",
                 location=call.location,
@@ -66,7 +67,7 @@ class NestedTangents:
         made: list[func.FuncOp] = []
         while self._pending:
             callee, request = self._pending.popleft()
-            function = self._functions[callee].clone()
+            function = self.functions[callee].clone()
             function.sym_name = StringAttr(self._names[callee, request])
             function.properties["sym_visibility"] = StringAttr("private")
             differentiate_forward(function, request, self)
@@ -82,6 +83,7 @@ def differentiate_forward(function: func.FuncOp, marks: Request, nested: NestedT
     Raises:
         TapeflowError: something active has no derivative.
     """
+    look_into_bodies(function, nested.functions, "jvp")
     simplify(function)
     remove_dead_code(function)
     activity = Activity(function, marks)
@@ -89,6 +91,7 @@ def differentiate_forward(function: func.FuncOp, marks: Request, nested: NestedT
     sweep = ForwardSweep(function, activity, Constants(function), signature.tangents, nested)
     sweep.block(function.body.block)
     signature.finish([sweep.tangent(value) for value in signature.active_results])
+    inline_derivatives(function, nested.functions)
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)

@@ -13,19 +13,23 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tapeflow.analysis.activity import Activity, Request
+from tapeflow.analysis.activity import Activity, Request, is_float
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.kept_calls import is_kept, keep_call, kept_calls, written_operands, written_positions
 from tapeflow.analysis.roots import VIEWS, is_array
 from tapeflow.analysis.source_names import set_result_names, set_source_name, source_name, unnamed
+from tapeflow.analysis.user_rules import forget_rule, rule_of_call
 from tapeflow.dialects import tape
-from tapeflow.dialects.ad import AccumulateOp
+from tapeflow.dialects.ad import AccumulateOp, can_be_active
 from tapeflow.transforms.chain_rule import ChainRule
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
+from tapeflow.transforms.rule_calls import DERIVATIVE
 from tapeflow.transforms.simplify import Constants
+from tapeflow.transforms.zero_arrays import zeros_like
 
 
 def tangent_name(value: SSAValue) -> str | None:
@@ -138,6 +142,10 @@ class ForwardSweep:
         request = self._requests[call]
         if request is None:
             return
+        if (rule := rule_of_call(call)) is not None:
+            assert rule.jvp is not None
+            self._ruled_call(call, rule.jvp)
+            return
         name = self._nested(call, request)
         active = [argument for argument, mark in zip(call.arguments, request.arguments, strict=True) if mark]
         scalars = [argument for argument in active if not is_array(argument)]
@@ -149,6 +157,28 @@ class ForwardSweep:
         larger = func.CallOp(name, [*call.arguments, *tangents], types)
         before, changed = len(call.arguments) + len(scalars), written_operands(call)
         self._replace(call, larger, chosen, names)
+        written = [before + position for position, array in enumerate(arrays) if array in changed]
+        keep_call(larger, [*written_positions(larger), *written])
+
+    def _ruled_call(self, call: func.CallOp, jvp: str) -> None:
+        """A call of a function whose derivative the user gives: of its arguments and the tangents of all floats."""
+        build = LocatedBuilder(InsertPoint.before(call), place=place_of(call))
+        scalars = [argument for argument in call.arguments if is_float(argument)]
+        arrays = [argument for argument in call.arguments if is_array(argument) and can_be_active(argument.type)]
+        tangents = [
+            self._tangents[array]
+            if array in self._tangents
+            else zeros_like(build, self._constants, array, tangent_name(array))
+            for array in arrays
+        ]
+        chosen = [position for position, result in enumerate(call.results) if is_float(result)]
+        types = [*call.result_types, *(call.results[position].type for position in chosen)]
+        larger = func.CallOp(jvp, [*call.arguments, *map(self.tangent, scalars), *tangents], types)
+        names = _names(call.results, chosen)
+        before, changed = len(call.arguments) + len(scalars), written_operands(call)
+        self._replace(call, larger, chosen, names)
+        forget_rule(larger, keep=True)
+        larger.attributes[DERIVATIVE] = UnitAttr()
         written = [before + position for position, array in enumerate(arrays) if array in changed]
         keep_call(larger, [*written_positions(larger), *written])
 

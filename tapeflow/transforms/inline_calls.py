@@ -16,14 +16,14 @@ from tapeflow.analysis.kept_calls import is_kept, keep_call
 from tapeflow.analysis.library_functions import library_function
 from tapeflow.analysis.roots import is_array, roots, written_arguments
 from tapeflow.analysis.source_names import set_source_name, source_name
-from tapeflow.analysis.user_rules import mark_call
+from tapeflow.analysis.user_rules import Rule, mark_call
 from tapeflow.errors import TapeflowError
 
 
 def inline_calls(
     function: func.FuncOp,
     functions: Mapping[str, func.FuncOp],
-    rules: Mapping[str, str] | None = None,
+    rules: Mapping[str, Rule] | None = None,
     kept: Container[str] = (),
 ) -> None:
     """Replace the calls in `function`, also in what is inlined, by the bodies of the callees among `functions`.
@@ -42,7 +42,10 @@ def inline_calls(
         callee = functions.get(name)
         if library_function(call) is not None and (callee is None or callee.is_declaration):
             continue
-        if is_kept(call) or (rules and mark_call(call, rules)):
+        if is_kept(call):
+            continue
+        if rules and name in rules:
+            mark_call(call, rules[name], functions)
             continue
         if name in kept and _keep(call, _body_of(call, callee), functions):
             continue
@@ -78,7 +81,7 @@ def _body_of(call: func.CallOp, callee: func.FuncOp | None) -> func.FuncOp:
         raise TapeflowError(
             f"call of '{name}', whose definition is not here, so its derivative is not known",
             location=call.location,
-            hint="define it in the same file",
+            hint="define it in the same file, or give its derivative by ad.rule",
         )
     if len(callee.body.blocks) != 1:
         raise TapeflowError(

@@ -7,7 +7,6 @@ outside of, and popped in the mirror of that block.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain, count
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
@@ -66,6 +65,7 @@ class _Needs:
         self._needs: dict[SSAValue, list[Block]] = {}
         self._reservation = TapeReservation(function, Constants(function))
         self._names: set[str] = set()
+        self._numbers: dict[str, int] = {}
         self._starts: dict[Block, InsertPoint] = {}
         self._pushes_last = sweep_of(function) is not None
         primals = {mirror: primal for primal, mirror in mirrors.items()}
@@ -97,11 +97,13 @@ class _Needs:
 
     def _handle_name(self, name: str, home: Block) -> str:
         """A name for the tape of a value: after the value, then the block, then by number."""
-        candidates = chain(
-            (f"tape_{name}", f"tape_{name}_{block_name(home)}"),
-            (f"tape_{name}_{block_name(home)}_{number}" for number in count(2)),
-        )
-        chosen = next(candidate for candidate in candidates if candidate not in self._names)
+        chosen = f"tape_{name}"
+        if chosen in self._names:
+            chosen = in_block = f"tape_{name}_{block_name(home)}"
+            # Many values may have one name: the numbers that are taken are not tried again for each.
+            while chosen in self._names:
+                number = self._numbers[in_block] = self._numbers.get(in_block, 1) + 1
+                chosen = f"{in_block}_{number}"
         self._names.add(chosen)
         return chosen
 

@@ -19,10 +19,12 @@ from tapeflow.analysis.activity import Request
 from tapeflow.analysis.kept_calls import kept_calls
 from tapeflow.analysis.nested_sweeps import UNCHANGED
 from tapeflow.analysis.roots import is_array, roots, written_roots
+from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gradient_signature import argument_attributes
 from tapeflow.transforms.joint_form import JointForm, enclose
 from tapeflow.transforms.reverse_mode import differentiate_in_reverse
+from tapeflow.transforms.rule_calls import look_into_bodies
 from tapeflow.transforms.simplify import simplify
 
 
@@ -78,6 +80,8 @@ class NestedCalls:
         function = primal.clone()
         function.sym_name = StringAttr(variant.forward)
         arguments, results = len(function.args), len(function.function_type.outputs)
+        check_operations(function)
+        look_into_bodies(function, self._functions, "vjp")
         simplify(function)
         remove_dead_code(function)
         enclose(function)

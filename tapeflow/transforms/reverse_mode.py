@@ -19,11 +19,12 @@ from tapeflow.transforms.count_iterations import count_iterations
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.dead_stores import remove_dead_stores
 from tapeflow.transforms.gradient_signature import GradientSignature
-from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.meet_needs import meet_needs
 from tapeflow.transforms.mirrored_values import hoist_integer_arithmetic
+from tapeflow.transforms.overwritten_fills import remove_overwritten_fills
 from tapeflow.transforms.reverse_sweep import ReverseSweep, SplitNames
+from tapeflow.transforms.rule_calls import inline_derivatives
 from tapeflow.transforms.simplify import Constants, simplify
 
 
@@ -55,7 +56,10 @@ def differentiate_in_reverse(
     meet_needs(function, sweep.mirrors, sweep.placeholders(), available)
     hoist_integer_arithmetic(sweep.trip_counts)
     accumulate_in_registers(function)
-    inline_calls(function, functions)
+    simplify(function)
+    unify_common_subexpressions(function)
+    remove_overwritten_fills(sweep.fills)
+    inline_derivatives(function, functions)
     simplify(function)
     unify_common_subexpressions(function)
     remove_dead_code(function)

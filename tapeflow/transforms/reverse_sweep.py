@@ -12,25 +12,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, UnitAttr, UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.activity import Activity, Request, is_float
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.index_arithmetic import surely_differ
-from tapeflow.analysis.kept_calls import is_kept, keep_call
+from tapeflow.analysis.kept_calls import is_kept, keep_call, written_operands
 from tapeflow.analysis.loops import Loop, body_of, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
-from tapeflow.analysis.user_rules import vjp_of_call
-from tapeflow.dialects.ad import AccumulateOp
+from tapeflow.analysis.user_rules import check_arrays_last, rule_of_call
+from tapeflow.dialects.ad import AccumulateOp, can_be_active
 from tapeflow.transforms.adjoint_frames import Frame, adjoint_name
 from tapeflow.transforms.chain_rule import ChainRule, Product
 from tapeflow.transforms.meet_needs import placeholder_for
+from tapeflow.transforms.rule_calls import DERIVATIVE
 from tapeflow.transforms.simplify import Constants
+from tapeflow.transforms.zero_arrays import fill_with_zeros, zeros_like
 
 
 class SplitNames(Protocol):
@@ -106,6 +107,8 @@ class ReverseSweep:
         """The mirrored block of each primal block that has one."""
         self.trip_counts: list[Operation] = []
         """The ops that compute the trip counts of mirrored loops."""
+        self.fills: list[tuple[memref.AllocaOp, Operation]] = []
+        """The shadows of local arrays, each with what fills it with zeros, if that is a loop."""
 
     def build(self, frame: Frame) -> None:
         """Undo the block of `frame`, whose adjoints at the end are in the frame."""
@@ -143,10 +146,11 @@ class ReverseSweep:
             case memref.StoreOp():
                 if self._activity.view(op.memref):
                     self._undo_store(frame, op)
+            case func.CallOp() if (rule := rule_of_call(op)) is not None:
+                assert rule.vjp is not None
+                self._undo_ruled_call(frame, op, rule.vjp)
             case func.CallOp() if is_kept(op):
                 self._undo_kept_call(frame, op)
-            case func.CallOp() if (vjp := vjp_of_call(op)) is not None:
-                self._undo_call(frame, op, vjp)
             case _ if rule_of(op) is not None:
                 self._undo_arithmetic(frame, op)
             case _:
@@ -163,19 +167,34 @@ class ReverseSweep:
             if self._activity.value(operand) and (product := share()) is not None:
                 frame.contribute(operand, product)
 
-    def _undo_call(self, frame: Frame, call: func.CallOp, vjp: str) -> None:
-        """A call of a function whose derivative the user gives: of its arguments and a seed for each float result."""
+    def _undo_ruled_call(self, frame: Frame, call: func.CallOp, vjp: str) -> None:
+        """A call of a function whose derivative the user gives: of its arguments, seeds and shadows."""
         floats = [result for result in call.results if is_float(result)]
-        if not any(result in frame.adjoints for result in floats):
+        changed = any(self._activity.view(array) for array in written_operands(call))
+        if self._activity.call(call) is None or not (changed or any(it in frame.adjoints for it in floats)):
             return
+        check_arrays_last(call)
         seeds = [self._zero_or(frame.adjoints.get(result), result) for result in floats]
-        operands = [operand for operand in call.arguments if is_float(operand)]
-        arguments = [self.needed(argument) for argument in call.arguments]
-        derivative = func.CallOp(vjp, [*arguments, *seeds], [operand.type for operand in operands])
+        scalars = [argument for argument in call.arguments if is_float(argument)]
+        arguments = [
+            self._array(frame, argument) if is_array(argument) else self.needed(argument) for argument in call.arguments
+        ]
+        shadows = [
+            self._shadow(frame, argument)
+            if self._activity.view(argument)
+            else zeros_like(frame.build, self._constants, given, adjoint_name(argument))
+            for argument, given in zip(call.arguments, arguments, strict=True)
+            if is_array(argument) and can_be_active(argument.type)
+        ]
+        derivative = func.CallOp(vjp, [*arguments, *seeds, *shadows], [operand.type for operand in scalars])
+        ahead = len(arguments) + len(seeds)
+        keep_call(derivative, range(ahead, ahead + len(shadows)))
+        derivative.attributes[DERIVATIVE] = UnitAttr()
         frame.build.insert(derivative)
-        for operand, share in zip(operands, derivative.results, strict=True):
-            if self._activity.value(operand):
-                frame.contribute(operand, Product(share))
+        self._cleared.clear()
+        for argument, share in zip(scalars, derivative.results, strict=True):
+            if self._activity.value(argument):
+                frame.contribute(argument, Product(share))
 
     def _undo_kept_call(self, frame: Frame, call: func.CallOp) -> None:
         """A call that stays one: the forward sweep calls that of the callee, the reverse sweep its reverse sweep.
@@ -283,18 +302,9 @@ class ReverseSweep:
         extents = [
             next(sizes) if extent == DYNAMIC_INDEX else self._constants.index(extent) for extent in type_.get_shape()
         ]
-        build, variables = home.build, list[SSAValue]()
-        for extent in extents:
-            body = build.block([(IndexType(), "k")])
-            zero, one = self._constants.index(0), self._constants.index(1)
-            build.insert(scf.ForOp(zero, extent, one, [], Region(body)))
-            variables.append(body.args[0])
-            build = build.into(body)
-            body.add_op(end := scf.YieldOp())
-            end.location = build.place
-            build.insertion_point = InsertPoint.before(end)
-        zero = self._constants.float(0.0, type_.element_type)
-        build.insert(memref.StoreOp.get(zero, shadow.memref, variables))
+        fill = fill_with_zeros(home.build, self._constants, shadow.memref, extents)
+        if extents:
+            self.fills.append((shadow, fill))
 
     # Loops
 

@@ -740,3 +740,61 @@ def test_what_is_summed_in_registers(n: int, m: int):
 def test_no_element_is_touched_behind_loops_that_do_not_run(n: int, m: int):
     # x has no element 9; an access would be an error of the interpreter.
     check(OUTSIDE, [n, m, 9, array(5), array(5)])
+
+
+FILLED = """
+func.func @f(%n: index, %steps: index, %x: memref<?x?xf64>, %w: memref<?xf64>) -> f64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %upto = arith.subi %n, %c1 : index
+  %u = memref.alloca(%n) : memref<?xf64>
+  %t = memref.alloca(%n, %n) : memref<?x?xf64>
+  scf.for %i = %c0 to %n step %c1 {{
+    %v = memref.load %w[%i] : memref<?xf64>
+    memref.store %v, %u[%i] : memref<?xf64>
+    scf.for %j = %c0 to %n step %c1 {{
+      memref.store %v, %t[%i, %j] : memref<?x?xf64>
+    }}
+  }}
+  scf.for %step = %c0 to %steps step %c1 {{
+    scf.for %i = {low} to {high} step %c1 {{
+      scf.for %j = %c0 to %n step %c1 {{
+        %v = memref.load %x[%i, %j] : memref<?x?xf64>
+        %p = arith.mulf %v, %v : f64
+        memref.store %p, %t[%i, %j] : memref<?x?xf64>
+      }}
+    }}
+    scf.for %j = %c0 to %n step %c1 {{
+      scf.for %i = %c1 to %upto step %c1 {{
+        %v = memref.load %t[{read}] : memref<?x?xf64>
+        memref.store %v, %x[%i, %j] : memref<?x?xf64>
+      }}
+    }}
+  }}
+  %s = scf.for %i = {first} to %n step %c1 iter_args(%s0 = %zero) -> (f64) {{
+    %v = memref.load %u[%i] : memref<?xf64>
+    %y = memref.load %x[%i, %i] : memref<?x?xf64>
+    %p = arith.mulf %v, %y : f64
+    %s1 = arith.addf %s0, %p : f64
+    scf.yield %s1 : f64
+  }}
+  func.return %s : f64
+}}
+ad.vjp @f_grad of @f (const, const, active, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize(
+    "loops",
+    [
+        # What is read in a step is what is written in it; less than that; in another order, so that it is read before.
+        {"low": "%c1", "high": "%upto", "read": "%i, %j", "first": "%c0"},
+        {"low": "%c0", "high": "%n", "read": "%i, %j", "first": "%c1"},
+        {"low": "%c0", "high": "%upto", "read": "%j, %i", "first": "%c0"},
+    ],
+    ids=["same", "less", "transposed"],
+)
+@pytest.mark.parametrize(("n", "steps"), [(4, 2), (3, 0), (2, 1)])
+def test_adjoints_of_local_arrays_that_are_overwritten(loops: dict[str, str], n: int, steps: int):
+    check(FILLED.format(**loops), [n, steps, array(n, n), array(n)])

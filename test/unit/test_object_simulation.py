@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ from tapeflow.arguments import ArgumentError
 from tapeflow.backend.native import INCLUDE
 from tapeflow.backend.object_program import FLAGS, counter_names
 from tapeflow.hardware import Hardware
-from tapeflow.object_simulation import NativeObject
+from tapeflow.object_simulation import NativeObject, object_report
 from tapeflow.simulation import options_for
 
 CLANG = shutil.which("clang")
@@ -122,6 +123,66 @@ def _argument(parameter: tapeflow.arguments.Parameter, arguments: dict[str, obje
     if parameter.is_array:
         return np.zeros_like(arguments[parameter.name.removesuffix("_b")])
     return 1.0
+
+
+def test_recording_changes_no_count_and_the_curve_has_every_access(tmp_path):
+    made = compiled(tmp_path, REVERSE)
+    n, hardware = 800, Hardware.preset("cache-2k")
+    native, given = NativeObject(made, "reverse", DECLARATION), [n, np.zeros(n), np.zeros(n)]
+    recorded = native.run(given, hardware=hardware, timeline=True, reuse=True)
+    assert recorded.counts == native.run(given, hardware=hardware).counts
+    report = object_report(native, recorded, hardware)
+    assert report.reuse is not None and report.timeline is not None
+    arrays, tape = report.reuse.of["arrays"], report.reuse.of["tape"]
+    assert (arrays.accesses, tape.accesses, tape.cold) == (2 * n, 2 * n, n // 8)
+    assert sum(span.cycles for span in report.timeline.of("stall")) == sum(report.stalls.values())
+    # A cache of one set is the curve's own. The energy tables have none of so many ways.
+    assert hardware.cache is not None
+    one_set = hardware.model_copy(update={"cache": hardware.cache.model_copy(update={"ways": 2048 // 64})})
+    counted = native.run(given, hardware=one_set).counts
+    assert arrays.misses(32) == counted["array_read_misses"] + counted["array_write_misses"]
+    assert tape.misses(32) == counted["tape_read_misses"] + counted["tape_write_misses"]
+
+
+KINDS = """
+#include <stdint.h>
+float kinds(int64_t n, float a, _Bool twice, const int idx[n], signed char *mask, double m[2][3], float y[n]) {
+  float s = twice ? 2 * a : a;
+  for (int64_t i = 0; i < n; i++) { y[idx[i]] += s; mask[i] ^= 1; }
+  for (int i = 0; i < 2; i++) for (int j = 0; j < 3; j++) { m[i][j] *= 2; s += m[i][j]; }
+  return s;
+}
+"""
+
+
+def test_arguments_of_every_kind_and_code_that_comes_as_llvm_ir(tmp_path):
+    """LLVM IR is what another differentiator leaves: clang puts the callbacks into it as into C."""
+    (tmp_path / "kinds.c").write_text(KINDS)
+    run = functools.partial(subprocess.run, cwd=tmp_path, check=True, capture_output=True)
+    run([CLANG or "", "-O1", "-S", "-emit-llvm", "kinds.c", "-o", "kinds.ll"])
+    run([CLANG or "", "-O2", "-fno-vectorize", "-fno-slp-vectorize", FLAGS, "-c", "kinds.ll", "-o", "kinds.o"])
+    arguments = [
+        *(3, 1.5, True, np.array([2, 0, 2], np.int32), np.array([0, 1, 0], np.int8)),
+        *(np.arange(6.0).reshape(2, 3), np.zeros(3, np.float32)),
+    ]
+    native = NativeObject(tmp_path / "kinds.o", "kinds", tmp_path / "kinds.c")
+    done = native.run(arguments, hardware=Hardware.preset("cache-2k"))
+    assert done.returned == 33.0
+    _, mask, m, y = done.arrays
+    np.testing.assert_array_equal(mask, [1, 0, 1])
+    np.testing.assert_array_equal(m, 2 * np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(y, [3.0, 0.0, 6.0])
+    assert done.counts["array_writes"] == 3 + 3 + 6
+
+
+def test_an_object_without_accesses_beside_one_with_some_is_taken_with_a_remark(tmp_path):
+    main = compiled(tmp_path, "double half(double); void f(double x[1]) { x[0] = half(x[0]); }", name="main")
+    part = compiled(tmp_path, "double half(double x) { return x / 2; }", name="part", callbacks=False)
+    with pytest.warns(tapeflow.errors.TapeflowRemark, match=r"part\.o: remark: tells no loads and stores"):
+        done = NativeObject([main, part], "f", "void f(double x[1]);").run(
+            [np.ones(1)], hardware=Hardware.preset("cache-2k")
+        )
+    assert done.arrays[0][0] == 0.5 and done.counts["array_reads"] == done.counts["array_writes"] == 1
 
 
 TRAPS = """
@@ -227,7 +288,10 @@ def test_what_cannot_be_measured_is_refused(tmp_path):
         return tapeflow.simulate_object(made, entry, arguments, declaration=declaration, hardware="cache-4k")
 
     silent = compiled(tmp_path, REVERSE, name="silent", callbacks=False)
-    with pytest.raises(tapeflow.TapeflowError, match=r"does not tell its loads and stores\n  help: compile it with"):
+    with pytest.raises(
+        tapeflow.TapeflowError,
+        match=r"silent\.o. does not tell its loads and stores\n  help: compile it with clang -O2 -fsan",
+    ):
         simulate(silent)
     made = compiled(tmp_path, REVERSE)
     with pytest.raises(tapeflow.TapeflowError, match=r"cannot read .*nowhere\.o"):
@@ -265,13 +329,19 @@ def test_the_command_line_measures_objects_alone_and_beside_a_gradient(monkeypat
     assert "reverse on cache-2k" in run(kernel, "--wrt", "x", *of_object)
     both = json.loads(run(kernel, "--wrt", "x", *of_object, "--json", "--interval", "2"))
     assert list(both) == ["reverse on cache-2k", "logsum_grad on cache-2k"]
-    run(*of_object, "--report", "out", "--against", "cache-32k")
-    assert "<h1>reverse on cache-2k</h1>" in (tmp_path / "out" / "index.html").read_text()
+    run(*of_object, "--report", "out")
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<h1>reverse on cache-2k</h1>" in page
+    assert all(f'<img alt="{name}"' in page for name in ("stalls", "energy", "reuse", "timeline"))
+    assert "There is no roofline: the operations of reverse are not known." in page
+    trace = json.loads((tmp_path / "out" / "timeline.json").read_text())["traceEvents"]
+    waited = sum(event["dur"] for event in trace if event["ph"] == "X" and event["cat"] == "stall")
+    assert waited == sum(alone["cache-2k"]["stalls"].values()) > 0
+    assert {"accesses of reverse"} == {event["name"] for event in trace if event.get("cat") == "block"}
     for wrong, message in (
         ((), "give a kernel's source, or --object"),
         ((kernel,), "--wrt: say what"),
         (of_object[:2], "--entry: say which"),
         (of_object[:4], "--source: give a C header"),
-        ((*of_object, "--timeline", "t.json"), "an object has no schedule to show"),
     ):
         assert message in run(*wrong, code=2)

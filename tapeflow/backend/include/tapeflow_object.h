@@ -432,4 +432,32 @@ static TF_COLD void tf_object_end(FILE *out)
     tf_object_write(out, tf_executions(tf_object.tf) + TF_OBJECT_LINE, sizeof(uint64_t));
 }
 
+/* What was recorded beside the counters, of stack distances and then of the timeline: its length in bytes, 0 if it was
+ * not recorded, and some numbers and a table. */
+static TF_COLD void tf_object_write_recorded(FILE *out)
+{
+    const struct tf_model *m = tf_m(tf_object.tf);
+    uint64_t bytes = 0;
+    (void)m;
+#if TF_REUSE
+    const uint64_t sizes[] = {TF_REUSE_BINS, TF_REUSE_EXACT, m->reuse.halvings, m->reuse.cold[0], m->reuse.cold[1]};
+    bytes = sizeof sizes + sizeof m->reuse.counts;
+    tf_object_write(out, &bytes, sizeof bytes);
+    tf_object_write(out, sizes, sizeof sizes);
+    tf_object_write(out, m->reuse.counts, sizeof m->reuse.counts);
+#else
+    tf_object_write(out, &bytes, sizeof bytes);
+#endif
+    bytes = 0;
+#if TF_TIMELINE
+    const uint64_t numbers[] = {m->timeline.seen, m->timeline.stride};
+    bytes = sizeof numbers + m->timeline.kept * sizeof(tf_event);
+    tf_object_write(out, &bytes, sizeof bytes);
+    tf_object_write(out, numbers, sizeof numbers);
+    tf_object_write(out, m->timeline.events, m->timeline.kept * sizeof(tf_event));
+#else
+    tf_object_write(out, &bytes, sizeof bytes);
+#endif
+}
+
 #endif

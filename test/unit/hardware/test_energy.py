@@ -194,6 +194,15 @@ def test_bottleneck_names_the_greatest_bound():
     assert bus.bottleneck.startswith("bound by DRAM bandwidth: at least 3,332 cycles, took 1.20 times that; 88 % ")
 
 
+def test_latency_bounds_a_run_in_which_every_resource_is_idle_most_of_the_time():
+    waits = report(cycles=10_000, stall_fill=9_000, stall_flush=100, dram_cache_array_reads=200)
+    assert waits.bottleneck == (
+        "bound by latency, 90 % waiting for a cache line; the nearest bound is compute: "
+        "at least 900 cycles, took 11.11 times that"
+    )
+    assert report(cycles=0).bottleneck == "bound by compute: at least 0 cycles, took 1.00 times that"
+
+
 def test_a_report_is_json():
     done = report(cycles=1000, array_reads=100)
     fields = json.loads(json.dumps(done.as_dict()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,7 @@ from tapeflow.hardware.timeline import CAUSES, LAYERS, WINDOW_CYCLES, Span, Time
 from tapeflow.simulation import options_for, simulate
 
 from .machine import COMPILER
+from .trace_format import check_trace, innermost
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
@@ -118,42 +120,6 @@ def test_a_wait_ends_with_its_transfer(machine: str):
         assert wait.end == transfers[wait.transfer].end
 
 
-def check_trace(trace: dict[str, Any]) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """What Perfetto needs: times in order, slices of a track nested, arrows with two ends that lie in slices."""
-    tracks: defaultdict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
-    arrows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    named = set()
-    for event in trace["traceEvents"]:
-        place = event["pid"], event["tid"]
-        if event["ph"] == "X":
-            assert event["ts"] >= 0 and event["dur"] >= 0
-            tracks[place].append(event)
-        elif event["ph"] in "sf":
-            arrows[event["id"]].append(event)
-        else:
-            assert event["ph"] == "M" and event["args"]["name"]
-            named.add(place)
-    for place, events in tracks.items():
-        assert place in named
-        open_until: list[int] = []
-        for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
-            while open_until and open_until[-1] <= event["ts"]:
-                open_until.pop()
-            assert not open_until or event["ts"] + event["dur"] <= open_until[-1], event
-            open_until.append(event["ts"] + event["dur"])
-    for ends in arrows.values():
-        start, finish = ends
-        assert (start["ph"], finish["ph"]) == ("s", "f") and start["ts"] <= finish["ts"]
-        for end, category in ((start, ("in", "out")), (finish, ("wait", *LAYERS))):
-            around = [
-                event
-                for event in tracks[end["pid"], end["tid"]]
-                if event["ts"] <= end["ts"] <= event["ts"] + event["dur"] and event["cat"] in category
-            ]
-            assert around, end
-    return tracks
-
-
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_trace_is_one_that_opens(machine: str):
     trace = json.loads(json.dumps(chrome_trace(recorded(machine), {"hardware": machine})))
@@ -167,8 +133,59 @@ def test_the_trace_is_one_that_opens(machine: str):
     names = {event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"}
     assert {"datapath", "blocks", "stalls"} <= names
     if machine != "cache-2k":
-        assert {"tape_i", "tape_j_if", "layers", "buffer 0", "buffer 1", "DMA"} <= names
+        assert {"tape_i", "tape_j_if", "layers", "buffer 0", "buffer 1", "DMA 0"} <= names
         assert len(arrows) > 40
+
+
+@pytest.mark.parametrize("machine", ["stream-1k", "blocking"])
+def test_an_arrow_leads_from_each_transfer_to_what_needs_it(machine: str):
+    timeline = recorded(machine)
+    trace = chrome_trace(timeline)
+    tracks = check_trace(trace)
+    names = {event["pid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "process_name"}
+    found: Counter[tuple[str, int, str, int]] = Counter()
+    ends = {(event["id"], event["ph"]): event for event in trace["traceEvents"] if event["ph"] in "sf"}
+    for (number, kind), start in ends.items():
+        if kind == "f":
+            continue
+        transfer = innermost(tracks, start)
+        needing = innermost(tracks, ends[number, "f"])
+        assert transfer["cat"] in ("in", "out")
+        assert needing["cat"] in ("wait", *LAYERS)
+        if needing["cat"] == "wait":
+            assert needing["args"]["transfer"] == transfer["args"]["transfer"]
+            assert needing["ts"] + needing["dur"] == transfer["ts"] + transfer["dur"]
+        else:  # it had nothing to wait for: the transfer was over when the layer began
+            assert transfer["ts"] + transfer["dur"] <= needing["ts"]
+        found[names[start["pid"]], transfer["args"]["transfer"], transfer["cat"], needing["ts"]] += 1
+    assert set(found.values()) == {1}
+    waits = Counter((span.track, span.transfer) for span in timeline.of("wait") if span.transfer)
+    assert Counter((stream, transfer) for stream, transfer, *_ in found) == waits
+
+
+def test_what_is_wrong_with_a_trace_is_seen():
+    """The check of the format can fail, for each of its rules."""
+    whole = chrome_trace(recorded("stream-1k"))
+
+    def refused(change: Callable[[list[dict[str, Any]]], object]):
+        events = [dict(event) for event in whole["traceEvents"]]
+        change(events)
+        with pytest.raises((AssertionError, KeyError)):
+            check_trace(whole | {"traceEvents": events})
+
+    def first(events: list[dict[str, Any]], phase: str) -> dict[str, Any]:
+        return next(event for event in events if event["ph"] == phase)
+
+    check_trace(whole)
+    refused(lambda events: first(events, "X").update(dur=-1))
+    refused(lambda events: first(events, "X").pop("ts"))
+    refused(lambda events: first(events, "X").update(tid=99))
+    refused(lambda events: first(events, "s").update(ts=10**9))
+    refused(lambda events: first(events, "f").update(name="other"))
+    refused(lambda events: first(events, "f").pop("bp"))
+    refused(lambda events: events.remove(first(events, "f")))
+    refused(lambda events: first(events, "M").update(ph="Q"))
+    refused(lambda events: events.append(first(events, "X")))
 
 
 @pytest.mark.parametrize("spans", [1, 100, 400])
@@ -177,7 +194,10 @@ def test_a_run_that_is_too_long_is_sampled_in_whole_windows(spans: int):
     assert part.seen == whole.seen and len(part.spans) <= spans and part.stride > 1
     assert not part.complete
     assert set(part.spans) <= set(whole.spans)
-    check_trace(chrome_trace(part))
+    trace = chrome_trace(part)
+    check_trace(trace)
+    # A slice a span, an arrow of two ends a wait, names: so the size of a file has an end too.
+    assert len(trace["traceEvents"]) <= 3 * spans + 20
     if spans >= 400:  # as many as a window has
         assert list(part.spans) == [span for span in whole.spans if span.begin // WINDOW_CYCLES % part.stride == 0]
 

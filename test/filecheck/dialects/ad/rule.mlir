@@ -36,7 +36,7 @@ func.func private @g(%n: i32, %x: f64) -> f64 {
 func.func private @h(%n: i32, %x: f64) -> f64 {
   func.return %x : f64
 }
-// CHECK:      @h has type (i32, f64) -> f64, but as the vjp of @g it takes its arguments and a seed for each float result, and returns an adjoint for each float argument: (i32, f64, f64) -> f64
+// CHECK:      @h has type (i32, f64) -> f64, but as the vjp of @g it takes its arguments, a seed for each float result and a shadow for each array of floats, and returns an adjoint for each float argument: (i32, f64, f64) -> f64
 
 // -----
 
@@ -52,7 +52,22 @@ ad.rule @g vjp @g
 func.func private @g(%x: memref<4xf64>) {
   func.return
 }
-// CHECK:      'ad.rule' of @g: it takes an array; rules are for scalars
+// CHECK:      @g has type (memref<4xf64>) -> (), but as the vjp of @g it takes its arguments, a seed for each float result and a shadow for each array of floats, and returns an adjoint for each float argument: (memref<4xf64>, memref<4xf64>) -> ()
+
+// -----
+
+// What is only declared has a rule too, and either mode may be left out, but not both.
+
+ad.rule @g jvp @g_jvp
+func.func private @g(f64) -> f64
+func.func private @g_jvp(f64, f64) -> f64
+// CHECK:      @g_jvp has type (f64, f64) -> f64, but as the jvp of @g it takes its arguments, a tangent for each float argument and a tangent array for each array of floats, and returns the results and a tangent for each float one: (f64, f64) -> (f64, f64)
+
+// -----
+
+ad.rule @g
+func.func private @g(f64) -> f64
+// CHECK:      'ad.rule' of @g names neither a vjp nor a jvp
 
 // -----
 
