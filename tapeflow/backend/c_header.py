@@ -141,7 +141,7 @@ def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
     for attribute, kind in (("tapeflow.adjoint_of", "adjoints"), ("tapeflow.tangent_of", "tangents")):
         if argument_attribute(printer.function, argument, attribute) is not None:
             return f"set to {kind}"
-    names = [other.name for other in printer.signature.parameters if other.role == "array"]
+    names = [other.name for other in printer.signature.parameters if other.role != "result"]
     kind = _derivative(printer, parameter.name) if _primal(printer) is not None else None
     of = parameter.name[:-2]
     if kind == "a tangent" and of in names:

@@ -33,6 +33,24 @@ func.func @f(%n: index, %z: complex<f64>, %a: f64, %x: memref<?xcomplex<f64>>, %
   return %r : complex<f64>
 }
 
+func.func @power(%n: index, %z: complex<f64>, %x: memref<?xcomplex<f64>>) -> complex<f64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ends = arith.cmpi eq, %n, %c0 : index
+  %r = scf.if %ends -> (complex<f64>) {
+    scf.yield %z : complex<f64>
+  } else {
+    %m = arith.subi %n, %c1 : index
+    %v = memref.load %x[%m] : memref<?xcomplex<f64>>
+    %w = complex.mul %z, %v : complex<f64>
+    memref.store %w, %x[%m] : memref<?xcomplex<f64>>
+    %p = func.call @power(%m, %w, %x) : (index, complex<f64>, memref<?xcomplex<f64>>) -> complex<f64>
+    %q = complex.mul %p, %v : complex<f64>
+    scf.yield %q : complex<f64>
+  }
+  return %r : complex<f64>
+}
+
 func.func @size(%z: complex<f32>, %x: memref<?xcomplex<f32>>) -> f32 {
   %c0 = arith.constant 0 : index
   %v = memref.load %x[%c0] : memref<?xcomplex<f32>>
@@ -56,6 +74,13 @@ double f(int n, const M *ps, V *out) {
   }
   return s;
 }
+static double walk(int i, M *p) {
+  if (i == 0) return p[0].w[0] * p[0].w[1];
+  p[i - 1].w[0] += p[i].w[0] * p[i].w[1] * p[i].n;
+  double rest = walk(i - 1, p);
+  return rest * p[i].w[1];
+}
+double path(int n, M *p) { return walk(n - 1, p); }
 """
 
 N, K = 3, 3
@@ -131,6 +156,17 @@ def test_products_with_the_hessian_are_differences_of_complex_gradients(kernel: 
     ahead, behind = moved(1), moved(-1)
     for name in WRT:
         np.testing.assert_allclose(found[name], (ahead[name] - behind[name]) / (2 * step), rtol=1e-7, atol=1e-8)
+
+
+def test_recursive_functions_take_complex_numbers_and_structs_but_no_batch(folder: Path) -> None:
+    power, path = tapeflow.load(folder / "k.mlir", "power"), tapeflow.load(folder / "k.c", "path")
+    structs = np.ones(N, path.dtype("p"))
+    structs["w"] += np.arange(2 * N).reshape(N, 2) / 8
+    for kernel, wrt, given in ((power, ["z", "x"], [N, 0.5 + 0.25j, numbers(N)]), (path, ["p"], [N, structs])):
+        report = check(tapeflow.gradient(kernel, wrt), given)
+        assert report.passed and all(each.forward is not None for each in report.checks), report
+        with pytest.raises(TapeflowError, match=r"k\.\w+:\d+:\d+: error: 'func\.call' .* no form for several members"):
+            tapeflow.gradient(kernel, wrt, batch=2)
 
 
 def test_a_batch_of_real_cotangents_of_single_precision_complex_arguments(folder: Path) -> None:

@@ -289,3 +289,26 @@ func.func @sizes(%n: index, %m: index, %c: i1, %a: f64) -> f64 {
 // CHECK-NEXT:        %line = memref.alloca(%p) : memref<?xf64>
 // CHECK:             %half = arith.divsi %n, %m : index
 // CHECK-NEXT:        %other = memref.alloca(%half) : memref<?xf64>
+
+// -----
+
+// Of equal constants at the start the first stays, and the others that are found later go behind it.
+
+func.func @twice(%x: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %again = arith.constant 0 : index
+  %0 = memref.load %x[%c0] : memref<?xf64>
+  %c1 = arith.constant 1 : index
+  %1 = memref.load %x[%c1] : memref<?xf64>
+  %2 = arith.mulf %0, %1 : f64
+  memref.store %2, %x[%again] : memref<?xf64>
+  func.return %2 : f64
+}
+
+// CHECK-LABEL: func.func @twice
+// CHECK-NEXT:    %c0 = arith.constant 0 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
+// CHECK-NEXT:    [[A:%.*]] = memref.load %x[%c0] : memref<?xf64>
+// CHECK-NEXT:    [[B:%.*]] = memref.load %x[%c1] : memref<?xf64>
+// CHECK-NEXT:    [[C:%.*]] = arith.mulf [[A]], [[B]] : f64
+// CHECK-NEXT:    memref.store [[C]], %x[%c0] : memref<?xf64>
