@@ -111,8 +111,10 @@ def written_arrays(op: Operation) -> Iterator[SSAValue]:
 
     An operation that Tapeflow does not know may write to every array it is given.
     """
+    if not any(map(is_array, op.operands)):
+        return
     match op:
-        case func.CallOp() if not is_kept(op) and any(map(is_array, op.operands)):
+        case func.CallOp() if not is_kept(op):
             callee = _definition(op)
             yield from _written_by_call(op, None if callee is None else _written_by(callee)[callee])
         case _:
@@ -145,13 +147,13 @@ def _written_by(function: func.FuncOp) -> Mapping[func.FuncOp, frozenset[BlockAr
 
 def _written_arrays(op: Operation, written: dict[func.FuncOp, frozenset[BlockArgument]]) -> Iterator[SSAValue]:
     """What `op` writes to, as far as `written` tells what functions do; notes there those that it does not know."""
+    if not any(map(is_array, op.operands)):
+        return
     match op:
         case memref.StoreOp() | AccumulateOp():
             yield op.memref
         case memref.CopyOp():
             yield op.destination
-        case func.CallOp() if not any(map(is_array, op.operands)):
-            return
         case func.CallOp() if is_kept(op):
             yield from written_operands(op)
         case func.CallOp():

@@ -11,7 +11,7 @@ BATCH = 20
 
 SURFACES = tuple(sorted(FEATURES))
 
-SHARES = """every program: forward mode and dot product against dual numbers, 3 of 6 stages bit for bit, a second call,
+SHARES = """every program: forward mode and dot product against dual numbers, 2 of 6 stages bit for bit, a second call,
                warnings of the C compiler, 6 sizes
 15 in 16:      the address and undefined-behaviour sanitizers, without optimization
 1 in 16:       optimized as users' gradients are

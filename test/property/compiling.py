@@ -27,10 +27,13 @@ LAYERS = Options(layout="aos", spad_bytes=512, buffers=2)
 SOA = Options()
 
 CHAINS = (
-    ("differentiate", "aos", "streams"),
-    ("differentiate", "soa", "layers"),
-    ("plan", "soa", "streams"),
-    ("differentiate", "plan", "layers"),
+    ("differentiate", "streams"),
+    ("plan", "layers"),
+    ("differentiate", "soa"),
+    ("plan", "streams"),
+    ("differentiate", "layers"),
+    ("aos", "streams"),
+    ("differentiate", "plan"),
 )
 """The stages that a batch compares, in turn."""
 
