@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, SymbolR
 from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.block_tree import defining_block, is_top_block
-from tapeflow.analysis.kept_calls import forget_call, keep_call
+from tapeflow.analysis.kept_calls import forget_call, keep_call, written_positions
 from tapeflow.analysis.nested_sweeps import sweep_of
 from tapeflow.analysis.roots import is_array, roots, written_arguments, written_arrays
+from tapeflow.analysis.source_names import source_name
 from tapeflow.dialects.ad import RuleOp
 from tapeflow.errors import TapeflowError
 
@@ -64,15 +65,34 @@ def _name(symbol: object) -> str | None:
 
 
 def mark_call(call: func.CallOp, rule: Rule, functions: Mapping[str, func.FuncOp]) -> None:
-    """Note on `call` the rule of its callee, what the callee writes to, and which arrays its vjp looks at."""
+    """Note on `call` the rule of its callee, what the callee writes to, and which arrays its vjp looks at.
+
+    Raises:
+        TapeflowError: the vjp may write to an array that the callee is given.
+    """
     for mode in ("vjp", "jvp"):
         if (name := rule.of(mode)) is not None:
             call.attributes[f"tapeflow.{mode}"] = SymbolRefAttr(name)
     keep_call(call, _written_positions(call, functions))
     vjp = None if rule.vjp is None else functions[rule.vjp]
+    if vjp is not None:
+        _check_arrays_stay(call, vjp)
     arrays = [position for position, argument in enumerate(call.arguments) if is_array(argument)]
     read = [position for position in arrays if vjp is None or vjp.is_declaration or _is_read(vjp.args[position])]
     call.attributes[_READS] = DenseArrayBase.from_list(i64, read)
+
+
+def _check_arrays_stay(call: func.CallOp, vjp: func.FuncOp) -> None:
+    """Refuse `vjp` if it writes to the arrays of the primal, which hold its results, and what else is undone reads."""
+    for argument in written_arguments(vjp):
+        if argument.index < len(call.arguments):
+            array = f"'{name}'" if (name := source_name(argument)) is not None else "an array"
+            raise TapeflowError(
+                f"the vjp of '{call.callee.string_value()}', '{vjp.sym_name.data}', may write to "
+                f"{array} of the primal, which the reverse sweep must leave as it is",
+                location=vjp.location,
+                hint="write to the shadows alone, and to arrays of its own",
+            )
 
 
 def _written_positions(call: func.CallOp, functions: Mapping[str, func.FuncOp]) -> Sequence[int]:
@@ -100,6 +120,26 @@ def forget_rule(call: func.CallOp, *, keep: bool = False) -> None:
         call.attributes.pop(name, None)
     if not keep:
         forget_call(call)
+
+
+def check_arrays_apart(call: func.CallOp) -> None:
+    """Refuse `call`, which a rule is about, if one of the arrays that it may write to is another argument, too.
+
+    The functions of a rule are told of two arrays then, and do right by each: clear the shadow of one, for example.
+
+    Raises:
+        TapeflowError: two of its arrays may overlap.
+    """
+    for written in written_positions(call):
+        array = call.arguments[written]
+        for position, other in enumerate(call.arguments):
+            if position != written and is_array(other) and roots(array) & roots(other):
+                raise TapeflowError(
+                    f"'{call.callee.string_value()}', which has a rule, is given one array for two arguments and may "
+                    "write to it",
+                    location=call.location,
+                    hint="give it a copy for one of them",
+                )
 
 
 def check_arrays_last(call: func.CallOp) -> None:

@@ -83,15 +83,44 @@ def moves(pointer: Node) -> bool:
 
 
 def targets(pointer: Node) -> frozenset[Node]:
-    """What else a variable stands for: of a pointer, the variables that it may point at or into."""
-    if pointer.type.kind != "POINTER":
+    """What else a variable stands for: of a pointer, the variables that it may point at or into.
+
+    Of a parameter these are other parameters, too: those that a call in the file gives the same array.
+    """
+    if pointer.type.kind != "POINTER" and not _is_array_parameter(pointer):
         return frozenset()
     if pointer not in _TARGETS:
         # Pointers that are assigned one another end here.
         _TARGETS[pointer] = frozenset()
         named = {found for value in _assigned_pointers(pointer) if (found := root(value)) is not None}
+        named |= _given_the_same(pointer)
         _TARGETS[pointer] = frozenset(named).union(*map(targets, named))
     return _TARGETS[pointer]
+
+
+def _is_array_parameter(declaration: Node) -> bool:
+    return declaration.kind == "PARM_DECL" and scalar_of(declaration.type) is None and declaration.type.kind != "RECORD"
+
+
+def _given_the_same(parameter: Node) -> set[Node]:
+    """The parameters that a call in the file gives an array which it gives `parameter`, too."""
+    if not _is_array_parameter(parameter) or parameter.function is None:
+        return set()
+    beside = parameters(parameter.function)
+    position = beside.index(parameter)
+    found: set[Node] = set()
+    for call in parameter.function.calls:
+        given = [_reached(argument) for argument in arguments(call)]
+        for other, reached in zip(beside, given, strict=False):
+            if other is not parameter and _is_array_parameter(other) and reached & given[position]:
+                found.add(other)
+    return found
+
+
+def _reached(argument: Node) -> frozenset[Node]:
+    """The variables that an argument which is a pointer may lead into."""
+    named = root(argument)
+    return frozenset() if named is None else targets(named) | {named}
 
 
 def is_addressed(declaration: Node) -> bool:

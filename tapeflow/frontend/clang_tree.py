@@ -8,7 +8,7 @@ machine: `int` has 32 bits, `long`, `size_t` and `ptrdiff_t` have 64.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ctypes import byref, c_double, c_int, c_longlong, c_uint, c_ulonglong, c_void_p
 from ctypes import cast as cast_pointer
 from dataclasses import dataclass
@@ -297,6 +297,11 @@ class Node:
         return None if parent is None or parent.kind.is_translation_unit() else self._tree.node(parent)
 
     @property
+    def calls(self) -> tuple[Node, ...]:
+        """The calls of a function in the file, in source order."""
+        return self._tree.calls.get(self, ())
+
+    @property
     def storage_class(self) -> str:
         """How a declaration is stored: `STATIC`, `EXTERN`, `NONE` ..."""
         return self._cursor.storage_class.name
@@ -389,6 +394,16 @@ class SyntaxTree:
     def functions(self) -> tuple[Node, ...]:
         """The functions that the file defines, in source order."""
         return tuple(node for node in self.declarations if node.kind == "FUNCTION_DECL" and node.is_definition)
+
+    @cached_property
+    def calls(self) -> Mapping[Node, tuple[Node, ...]]:
+        """The calls in the file, in source order, by the function that they name."""
+        found: dict[Node, list[Node]] = {}
+        for part in (part for function in self.functions for part in function.walk() if part.kind == "CALL_EXPR"):
+            called = part.children[0].stripped.declaration if part.children else None
+            if called is not None:
+                found.setdefault(called, []).append(part)
+        return {called: tuple(calls) for called, calls in found.items()}
 
     def node(self, cursor: Any) -> Node:
         """The node of a cursor."""

@@ -18,8 +18,8 @@ exist then; the next loop around takes the sum out of it in turn, if array and s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -58,23 +58,22 @@ class _Promotion:
     guards: set[Operation]
     """The branches made here behind loops that may not run: their sums are zero if they do not."""
 
-    conditions: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Of the guards that are undone."""
-
     def apply(self) -> None:
         sums = self._sums()
         if not sums:
             return
+        guarded = {element: self._conditions(accumulates) for element, accumulates in sums.items()}
         outer = self._extended(sums)
+        totals = dict(zip(sums, outer.results[-len(sums) :], strict=True))
         build = LocatedBuilder(InsertPoint.after(outer), place=place_of(outer))
-        if (guard := self._guard(outer, build)) is not None:
-            build = build.into(guard)
-        for accumulates, total in zip(sums.values(), outer.results[-len(sums) :], strict=True):
-            first = accumulates[0]
-            with build.at(first):
-                build.insert(AccumulateOp(total, first.memref, list(first.indices)))
-        if guard is not None:
-            build.insert(scf.YieldOp())
+        for conditions in dict.fromkeys(guarded.values()):
+            guard = self._guard(outer, conditions, build)
+            inside = build if guard is None else build.into(guard)
+            for element in (element for element in sums if guarded[element] == conditions):
+                with inside.at(sums[element][0]):
+                    inside.insert(AccumulateOp(totals[element], element[0], list(element[1:])))
+            if guard is not None:
+                inside.insert(scf.YieldOp())
         for accumulates in sums.values():
             for op in accumulates:
                 around = op.parent_op()
@@ -83,6 +82,16 @@ class _Promotion:
                 if around in self.guards and around.regions[0].block.first_op is around.regions[0].block.last_op:
                     self.guards.discard(around)
                     Rewriter.erase_op(around)
+
+    def _conditions(self, accumulates: Sequence[AccumulateOp]) -> tuple[SSAValue, ...]:
+        """One of these holds if an iteration runs one of `accumulates`, so that the element exists; none: it does."""
+        found = list[SSAValue]()
+        for op in accumulates:
+            around = op.parent_op()
+            if not isinstance(around, scf.IfOp):
+                return ()
+            found.append(around.cond)
+        return tuple(dict.fromkeys(found))
 
     def _sums(self) -> dict[Element, list[AccumulateOp]]:
         """The accumulations that each iteration runs, by the element, if that is the same in all."""
@@ -121,9 +130,6 @@ class _Promotion:
                 assert around is not None
                 build = LocatedBuilder(InsertPoint.before(op if around is loop else around), place=place_of(op))
                 argument = build.value(arith.AddfOp(argument, op.value), name)
-                if around is not loop:
-                    assert isinstance(around, scf.IfOp)
-                    self.conditions.append(around.cond)
             after.append(argument)
             sum_names.append(name)
         end.operands = [*end.operands, *after]
@@ -138,19 +144,26 @@ class _Promotion:
         Rewriter.erase_op(loop)
         return extended
 
-    def _guard(self, loop: scf.ForOp, build: LocatedBuilder) -> Block | None:
-        """The arm of a branch behind `loop` that is taken if it ran; None if it is sure to have run."""
-        conditions = list(dict.fromkeys(self.conditions))
+    def _guard(self, loop: scf.ForOp, conditions: Sequence[SSAValue], build: LocatedBuilder) -> Block | None:
+        """The arm of a branch behind `loop` taken if it ran, and one of `conditions` held; None if that is sure."""
+        needed = list[SSAValue]()
+        if conditions:
+            needed.append(self._joined(loop, conditions, arith.OrIOp))
         if constant_integer(loop.lb) is None or constant_integer(loop.ub) is None or expected_trips(loop) == 0:
-            conditions.append(self._in_front(loop, arith.CmpiOp(loop.lb, loop.ub, "slt")))
-        if not conditions:
+            needed.append(self._in_front(loop, arith.CmpiOp(loop.lb, loop.ub, "slt")))
+        if not needed:
             return None
-        condition = conditions[0]
-        for other in conditions[1:]:
-            condition = self._in_front(loop, arith.AndIOp(condition, other))
         block = build.block()
-        self.guards.add(build.insert(scf.IfOp(condition, [], Region(block), Region())))
+        self.guards.add(build.insert(scf.IfOp(self._joined(loop, needed, arith.AndIOp), [], Region(block), Region())))
         return block
+
+    def _joined(
+        self, loop: scf.ForOp, conditions: Sequence[SSAValue], join: type[arith.AndIOp | arith.OrIOp]
+    ) -> SSAValue:
+        joined = conditions[0]
+        for other in conditions[1:]:
+            joined = self._in_front(loop, join(joined, other))
+        return joined
 
     def _in_front(self, loop: scf.ForOp, op: Operation) -> SSAValue:
         """`op` before `loop`, and out of the loops and branches that its operands are not in."""

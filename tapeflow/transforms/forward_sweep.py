@@ -22,7 +22,7 @@ from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.kept_calls import is_kept, keep_call, kept_calls, written_operands, written_positions
 from tapeflow.analysis.roots import VIEWS, is_array
 from tapeflow.analysis.source_names import set_result_names, set_source_name, source_name, unnamed
-from tapeflow.analysis.user_rules import forget_rule, rule_of_call
+from tapeflow.analysis.user_rules import check_arrays_apart, forget_rule, rule_of_call
 from tapeflow.dialects import tape
 from tapeflow.dialects.ad import AccumulateOp, can_be_active
 from tapeflow.transforms.chain_rule import ChainRule
@@ -162,6 +162,7 @@ class ForwardSweep:
 
     def _ruled_call(self, call: func.CallOp, jvp: str) -> None:
         """A call of a function whose derivative the user gives: of its arguments and the tangents of all floats."""
+        check_arrays_apart(call)
         build = LocatedBuilder(InsertPoint.before(call), place=place_of(call))
         scalars = [argument for argument in call.arguments if is_float(argument)]
         arrays = [argument for argument in call.arguments if is_array(argument) and can_be_active(argument.type)]

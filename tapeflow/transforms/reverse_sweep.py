@@ -24,7 +24,7 @@ from tapeflow.analysis.kept_calls import is_kept, keep_call, written_operands
 from tapeflow.analysis.loops import Loop, body_of, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
-from tapeflow.analysis.user_rules import check_arrays_last, rule_of_call
+from tapeflow.analysis.user_rules import check_arrays_apart, check_arrays_last, rule_of_call
 from tapeflow.dialects.ad import AccumulateOp, can_be_active
 from tapeflow.transforms.adjoint_frames import Frame, adjoint_name
 from tapeflow.transforms.chain_rule import ChainRule, Product
@@ -173,6 +173,7 @@ class ReverseSweep:
         changed = any(self._activity.view(array) for array in written_operands(call))
         if self._activity.call(call) is None or not (changed or any(it in frame.adjoints for it in floats)):
             return
+        check_arrays_apart(call)
         check_arrays_last(call)
         seeds = [self._zero_or(frame.adjoints.get(result), result) for result in floats]
         scalars = [argument for argument in call.arguments if is_float(argument)]

@@ -107,3 +107,46 @@ def test_a_plain_compiler_passes_over_the_pragma(tmp_path: Path):
     path = tmp_path / "rules.c"
     path.write_text(SOURCE.replace("SCALE", "1.0"))
     subprocess.run(["gcc", "-std=c99", "-pedantic", "-Werror", "-fsyntax-only", str(path)], check=True)
+
+
+TRIPLED = """
+#pragma tapeflow rule(tripled, vjp=tripled_vjp, jvp=tripled_jvp)
+static void tripled(int n, const double *x, double *y) { for (int i = 0; i < n; i++) y[i] = 3 * x[i]; }
+static void tripled_vjp(int n, const double *x, double *y, double *x_b, double *y_b)
+{
+  for (int i = 0; i < n; i++) x_b[i] += 3 * y_b[i];
+  for (int i = 0; i < n; i++) y_b[i] = 0;  // and with it x_b[i], if both were one
+  UNDO
+}
+static void tripled_jvp(int n, const double *x, double *y, double *x_d, double *y_d)
+{
+  for (int i = 0; i < n; i++) y[i] = 3 * x[i], y_d[i] = 3 * x_d[i];
+}
+double f(int n, double x[n], double y[n])
+{
+  tripled(n, x, Y);
+  return Y[0] * Y[n - 1];
+}
+"""
+
+
+def tripled(folder: Path, *, y: str, undo: str) -> tapeflow.Kernel:
+    path = folder / "tripled.c"
+    path.write_text(TRIPLED.replace("Y", y).replace("UNDO", undo))
+    return tapeflow.load(path, function="f")
+
+
+def test_one_array_for_two_of_a_rule_is_refused(tmp_path: Path):
+    assert tapeflow.gradient(tripled(tmp_path, y="y", undo=""), wrt=["x"])(
+        2, np.array([2.0, 5.0]), np.zeros(2)
+    ).gradients["x"] == pytest.approx([45, 18])
+    aliased = tripled(tmp_path, y="x", undo="")
+    for derivative in (tapeflow.gradient, tapeflow.jvp):
+        with pytest.raises(TapeflowError, match=r"tripled\.c:16:3: .*'tripled', which has a rule, is given one array"):
+            derivative(aliased, wrt=["x"])
+
+
+def test_a_vjp_that_writes_to_the_primal_is_refused(tmp_path: Path):
+    undoing = tripled(tmp_path, y="y", undo="for (int i = 0; i < n; i++) y[i] = 0;")
+    with pytest.raises(TapeflowError, match=r"tripled\.c:4:\d+: .*'tripled_vjp', may write to 'y' of the primal"):
+        tapeflow.gradient(undoing, wrt=["x"])

@@ -127,6 +127,19 @@ VARIABLES = [
 ]  # fmt: skip
 
 CALLS = [
+    case("bound_in_the_same_array", "static double h(double *a, const double *b) { double s = 0; for (int i = 0; i < "
+         "(int)b[0]; i++) { a[0] += 0.5; s += i; } return s; }\n"
+         "double f(double *x) { x[0] = 3; double s = h(x, x); return s + x[0]; }", (reals(2),)),
+    case("bound_in_the_same_array_of_callers", "static double h(double *a, const double *b) { double s = 0; for (int i "
+         "= 0; i < (int)*b; i++) { a[1] += 0.5; s += i; } return s; }\n"
+         "static double g(double *a, double *b) { double *p = a; double s = h(p, b); return s * a[0]; }\n"
+         "double f(double *x) { x[1] = 3; double s = g(x, x + 1); return s + x[1]; }", (reals(2),)),
+    case("bound_in_the_same_struct", "typedef struct { double v; int n; } N;\n"
+         "static double h(N *a, const N *b) { double s = 0; for (int i = 0; i < b->n; i++) { s += a->v; if (i == 1) "
+         "a->n = 3; } return s; }\n"
+         "double f(double v) { N p = {v, 6}; double s = h(&p, &p); return s + p.v; }", (0.5,)),
+    case("bound_of_ints", "static void g(int *a, const int *b) { for (int i = 0; i < b[0]; i++) a[0] -= 1; }\n"
+         "double f(int *k) { g(k, k); return k[0]; }", (ints(7, 1),)),
     case("offset", SUM + "double f(int i, const double *x) { return h(2, x + i) + h(1, &x[3]) + h(4, x); }", (1,
          reals(4))),
     case("row_argument", SUM + "double f(int n, const double A[n][4]) { double s = 0; for (int i = 0; i < n; i++) s "
