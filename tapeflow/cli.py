@@ -258,7 +258,9 @@ def simulate(
     interval: Annotated[
         int | None, typer.Option(min=1, help="Cycles between accesses of the object; else as many a cycle as ports.")
     ] = None,
-    slack: Annotated[int, typer.Option(min=0, help="Cycles from a hit to the use of a value in the object.")] = 0,
+    slack: Annotated[
+        int | None, typer.Option(min=0, help="Cycles from a hit to the use of a value in the object; else 0.")
+    ] = None,
     timeline: Annotated[
         Path | None,
         typer.Option(help="Write what happens when: a trace for ui.perfetto.dev (.json), or a picture (.png)."),
@@ -294,8 +296,11 @@ def simulate(
 
     check_timeline_path(timeline)
     _check_what_is_simulated(kernel, wrt, objects, entry, source)
+    about_object = {"entry": entry, "source": source, "interval": interval, "slack": slack}
+    _refuse_without(objects, "an object: give --object", **about_object)
+    _refuse_without(kernel, "a kernel: give its source", wrt=wrt, function=function)
     recorded = {"timeline": timeline is not None or report is not None, "reuse": report is not None}
-    issue = {"interval": interval, "slack": slack}
+    issue = {"interval": interval, "slack": slack or 0}
     reports: list[Report] = []
     # The machine that is compared with comes first, as the table's ratios are of the last one over the others.
     if objects:
@@ -334,6 +339,13 @@ def _check_what_is_simulated(
         raise typer.BadParameter("--entry: say which function of the object to call")
     if objects and kernel is None and source is None:
         raise typer.BadParameter("--source: give a C header or source that declares the entry")
+
+
+def _refuse_without(subject: object, need: str, **options: object) -> None:
+    """Refuse options that would be ignored, as they are about a `subject` that was not given."""
+    for option, value in options.items():
+        if value is not None and not subject:
+            raise typer.BadParameter(f"--{option} is about {need}")
 
 
 def _simulate_kernel(

@@ -24,6 +24,12 @@ from tapeflow.hardware import tables
 LINE_BYTES = 64
 """Bytes of a cache line: what the energy tables hold, and a burst of DDR4."""
 
+MOST_CYCLES = 4096
+"""The longest latency of a part: beyond all hardware, and short enough that no time of the model overflows."""
+
+MOST_UNITS = 256
+"""The most units or ports of a kind."""
+
 
 class Of(NamedTuple):
     """What a field's number is; shown by `tapeflow hardware show --fields` and in the manual."""
@@ -69,11 +75,11 @@ class Cache(_Part):
 
     hit_cycles: Annotated[
         int, Of("cycles", "access_ns of sram-cacti7.csv rounded up, and one cycle for the address")
-    ] = Field(default=2, ge=1)
+    ] = Field(default=2, ge=1, le=MOST_CYCLES)
     """Latency of a hit in cycles: the array's access time (CACTI 7) rounded up, and one cycle for the address."""
 
     ports: Annotated[int, Of("accesses a cycle", "a choice, three memory ports in all on both sides")] = Field(
-        default=2, ge=1
+        default=2, ge=1, le=MOST_UNITS
     )
     """Accesses that the datapath may start in a cycle. Banked: energy an access is that of one port."""
 
@@ -134,7 +140,7 @@ class SecondCache(_Part):
 
     hit_cycles: Annotated[
         int, Of("cycles", "no less than access_ns of sram-cacti7.csv; 8 for a look-up and eight words of a line")
-    ] = Field(default=8, ge=1)
+    ] = Field(default=8, ge=1, le=MOST_CYCLES)
     """Cycles from a miss of the first cache to the line, if it is here; more than the array's access time (CACTI 7)."""
 
     access: Annotated[Literal["parallel", "sequential"], Of("kind", "cNw_par8 or cNw_seq8 of sram-cacti7.csv")] = (
@@ -161,7 +167,7 @@ class Scratchpad(_Part):
 
     access_cycles: Annotated[
         int, Of("cycles", "access_ns of sram-cacti7.csv rounded up (0.47 ns for 1 KiB, itrs-lop at 45 nm)")
-    ] = Field(default=1, ge=1)
+    ] = Field(default=1, ge=1, le=MOST_CYCLES)
     """Latency of an access in cycles (CACTI 7: 0.47 ns for 1 KiB, itrs-lop at 45 nm)."""
 
     ports: Annotated[int, Of("accesses a cycle", "a choice, three memory ports in all on both sides")] = Field(
@@ -204,17 +210,19 @@ class Dma(_Part):
     )
     """Bursts that may be in flight at a time: with the cache's MSHRs, the machine's budget of outstanding requests."""
 
-    start_cycles: Annotated[int, Of("cycles", "one store to the engine's queue")] = Field(default=1, ge=0)
+    start_cycles: Annotated[int, Of("cycles", "one store to the engine's queue")] = Field(
+        default=1, ge=0, le=MOST_CYCLES
+    )
     """Cycles that the datapath is held while it writes a descriptor (one store to the engine's queue)."""
 
     setup_cycles: Annotated[int, Of("cycles", "an assumption, swept: decode and address generation")] = Field(
-        default=4, ge=0
+        default=4, ge=0, le=MOST_CYCLES
     )
     """Cycles from a written descriptor to its first burst: decode and address generation (an assumption, swept)."""
 
     descriptor_pj: Annotated[
         float, Of("pJ", "about 16 accesses of a 64-bit register (register64_read of functional-units.csv: 0.58 pJ)")
-    ] = Field(default=10.0, ge=0)
+    ] = Field(default=10.0, ge=0, le=1e6)
     """Energy of a descriptor."""
 
 
@@ -232,7 +240,7 @@ class Dram(_Part):
     """`banked`: open rows, activates, refresh, write queue. `fixed`: a latency and the bus, for closed forms."""
 
     fixed_latency_ns: Annotated[float, Of("ns", "random access in DRAMsim3: 48.6 ns (dramsim3-golden.csv)")] = Field(
-        default=50.0, gt=0
+        default=50.0, gt=0, le=1e6
     )
     """With `fixed`: from request to first data, in ns (random access in DRAMsim3: 48.6)."""
 
@@ -294,28 +302,28 @@ class Dram(_Part):
 class FunctionalUnits(_Part):
     """Units of the datapath, and how long their operations take."""
 
-    fp_add: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1)
+    fp_add: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1, le=MOST_UNITS)
     """Floating-point adders, which also compare and convert."""
 
-    fp_mul: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1)
+    fp_mul: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1, le=MOST_UNITS)
     """Floating-point multipliers."""
 
-    fp_fma: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
+    fp_fma: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1, le=MOST_UNITS)
     """Fused multiply-adders, used for explicit fma only."""
 
-    fp_div: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
+    fp_div: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1, le=MOST_UNITS)
     """Floating-point dividers."""
 
-    fp_sqrt: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
+    fp_sqrt: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1, le=MOST_UNITS)
     """Square-root units."""
 
-    transcendental: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1)
+    transcendental: Annotated[int, Of("units", SAME)] = Field(default=1, ge=1, le=MOST_UNITS)
     """Units for exp, log, sin and the like (about twelve fused multiply-adds)."""
 
-    int_add: Annotated[int, Of("units", SAME)] = Field(default=4, ge=1)
+    int_add: Annotated[int, Of("units", SAME)] = Field(default=4, ge=1, le=MOST_UNITS)
     """Integer adders: index arithmetic, comparisons, selects, cursor tests."""
 
-    int_mul: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1)
+    int_mul: Annotated[int, Of("units", SAME)] = Field(default=2, ge=1, le=MOST_UNITS)
     """Integer multipliers."""
 
     latency: Annotated[
@@ -336,8 +344,8 @@ class FunctionalUnits(_Part):
                 tables.row("functional-units.csv", "op", operation)
             except TapeflowError as error:
                 raise ValueError(f"latency: {error.message}; {error.hint}") from error
-            if cycles < 1:
-                raise ValueError(f"latency: {operation} takes {cycles} cycles, fewer than one")
+            if not 1 <= cycles <= MOST_CYCLES:
+                raise ValueError(f"latency: {operation} takes {cycles} cycles, not 1 to {MOST_CYCLES}")
         return self
 
     def count(self, unit: str) -> int:
@@ -367,6 +375,14 @@ class EnergyTables(_Part):
     ] = "low"
     """Energy of operations."""
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        known = tables.technologies()
+        if (self.node_um, self.temperature_k) not in known:
+            have = ", ".join(f"{node:g} um at {kelvin} K" for node, kelvin in known)
+            raise ValueError(f"sram-cacti7.csv has no {self.node_um:g} um at {self.temperature_k} K; it has: {have}")
+        return self
+
 
 class Pipeline(_Part):
     """How the gradient's tape is laid out for this machine; the fields of `tapeflow.Options`."""
@@ -385,7 +401,19 @@ class Pipeline(_Part):
     """Copies of each region's tile, in rotation."""
 
     stream: Annotated[bool, Of("yes or no", "`tapeflow.Options`")] = False
-    """The part of the scratchpad that layers may use; 0 for no layers."""
+    """Whether tiles travel between the scratchpad and DRAM; needs `spad_bytes`."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain YAML, in which no field is given twice: the second would win unseen."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[object] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and (key.tag, key.value) in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' is given twice", key.start_mark)
+            seen.add((key.tag, key.value) if isinstance(key, yaml.ScalarNode) else key)
+        return super().construct_mapping(node, deep)
 
 
 class Hardware(_Part):
@@ -403,7 +431,7 @@ class Hardware(_Part):
 
     clock_ghz: Annotated[
         float, Of("GHz", "1 GHz, at which functional-units.csv has its latencies; they are scaled and rounded up")
-    ] = Field(default=1.0, gt=0, le=4)
+    ] = Field(default=1.0, ge=0.001, le=4)
     """Clock in GHz. Latencies of the tables, given at 1 GHz, are scaled and rounded up."""
 
     cache: Cache | None = None
@@ -436,7 +464,7 @@ class Hardware(_Part):
     """Without a cache: accesses that may be in flight at a time."""
 
     array_skew_bytes: Annotated[int, Of("bytes", "a choice, a multiple of a line")] = Field(
-        default=5 * LINE_BYTES, ge=0
+        default=5 * LINE_BYTES, ge=0, le=1 << 20
     )
     """Gap between two arrays in the virtual address space, in bytes; keeps equal arrays off each other's sets."""
 
@@ -571,16 +599,18 @@ class Hardware(_Part):
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise TapeflowError(f"cannot read the hardware file {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise TapeflowError(f"the hardware file {path} is no text in UTF-8: {error.reason}") from error
         return cls._from_text(text, str(path), path.stem)
 
     @classmethod
     def _from_text(cls, text: str, source: str, name: str) -> Hardware:
         try:
-            fields: Any = yaml.safe_load(text)
+            fields: Any = yaml.load(text, _Loader)
         except yaml.YAMLError as error:
             raise TapeflowError(f"{source} is not YAML: {error}") from error
         if not isinstance(fields, dict):
-            raise TapeflowError(f"{source} describes no machine, only text", hint="fields and values: clock_ghz: 1")
+            raise TapeflowError(f"{source} describes no machine", hint="give fields and values, as in clock_ghz: 1")
         try:
             return cls.model_validate({"name": name, **fields})
         except ValidationError as error:

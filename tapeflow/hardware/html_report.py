@@ -19,7 +19,7 @@ from tapeflow.hardware.figures import (
     stall_figure,
     timeline_figure,
 )
-from tapeflow.hardware.report import Comparison, Report
+from tapeflow.hardware.report import Comparison, Report, energy_text
 from tapeflow.hardware.timeline import WINDOW_CYCLES, Timeline
 
 _STYLE = """
@@ -92,8 +92,8 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
     yield _figure(
         png(energy_figure(reports)),
         "energy",
-        f"On chip, {reports[-1].hardware.name} takes {spread.minimum / 1e3:,.4g} to {spread.maximum / 1e3:,.4g} nJ, "
-        f"median {spread.median / 1e3:,.4g}, over all choices of energy table.",
+        f"On chip, {reports[-1].hardware.name} takes {energy_text(spread.minimum)} to {energy_text(spread.maximum)}, "
+        f"median {energy_text(spread.median)}, over all choices of energy table.",
     )
     if any(report.reuse is not None for report in reports):
         yield "<h2>What larger caches would hold</h2>"

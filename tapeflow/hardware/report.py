@@ -248,13 +248,13 @@ class Report:
         rows["DRAM traffic"] = _bytes(self.dram_bytes)
         rows |= {f"  {what}": _bytes(count) for what, count in self.traffic.items()}
         rows["SRAM"] = _bytes(self.sram_bytes)
-        rows["energy on chip"] = _energy(parts.on_chip)
-        rows |= {f"  {part}": _energy(parts.parts[part]) for part in parts.parts if not part.startswith("dram")}
+        rows["energy on chip"] = energy_text(parts.on_chip)
+        rows |= {f"  {part}": energy_text(parts.parts[part]) for part in parts.parts if not part.startswith("dram")}
         if self.accesses_only:
             rows["  functional units"] = "not known"
         spread = self.energy_spread
-        rows["  least, median, most"] = ", ".join(map(_energy, (spread.minimum, spread.median, spread.maximum)))
-        rows["energy of DRAM"] = _energy(parts.dram)
+        rows["  least, median, most"] = ", ".join(map(energy_text, (spread.minimum, spread.median, spread.maximum)))
+        rows["energy of DRAM"] = energy_text(parts.dram)
         return rows
 
     def __rich__(self) -> Table:
@@ -361,12 +361,17 @@ def _share(cycles: int, report: Report) -> str:
     return f"{cycles:,} ({100 * cycles / max(report.cycles, 1):.0f} %)"
 
 
-def _scaled(value: float, units: tuple[str, ...], step: float) -> str:
+def _scaled(value: float, units: tuple[str, ...], step: int) -> str:
+    """`value` to three digits or to the unit, in the unit in which it is less than `step` as printed."""
     for unit in units[:-1]:
-        if value < step:
-            return f"{value:.3g} {unit}"
+        if round(value) < step:
+            return f"{_digits(value)} {unit}"
         value /= step
-    return f"{value:,.3g} {units[-1]}"
+    return f"{_digits(value)} {units[-1]}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
 
 
 def _bytes(count: int) -> str:
@@ -377,5 +382,6 @@ def _time(seconds: float) -> str:
     return _scaled(seconds * 1e9, ("ns", "us", "ms", "s"), 1000)
 
 
-def _energy(picojoules: float) -> str:
+def energy_text(picojoules: float) -> str:
+    """An energy in the unit that suits it, to three digits."""
     return _scaled(picojoules, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)

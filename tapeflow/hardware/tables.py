@@ -84,6 +84,12 @@ class Sram:
 _SRAM_COLUMNS = ("read_pj", "write_pj", "leakage_mw", "gate_leakage_mw", "access_ns", "area_mm2")
 
 
+def technologies() -> list[tuple[float, int]]:
+    """The feature sizes in micrometres, each with a temperature in kelvin, that the table of SRAM arrays has."""
+    rows = _rows("sram-cacti7.csv")
+    return sorted({(float(values["node_um"]), int(values["temperature_k"])) for values in rows}, reverse=True)
+
+
 def sram(kind: str, size_bytes: int, *, node_um: float, cell_type: str, temperature_k: int) -> Sram:
     """The array of this `kind` and size, interpolated in log-log between the two sizes next to it.
 

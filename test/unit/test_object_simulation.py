@@ -343,5 +343,12 @@ def test_the_command_line_measures_objects_alone_and_beside_a_gradient(monkeypat
         ((kernel,), "--wrt: say what"),
         (of_object[:2], "--entry: say which"),
         (of_object[:4], "--source: give a C header"),
+        # Not ignored: whoever gives these means an object, or a kernel.
+        ((kernel, "--wrt", "x", "--entry", "reverse"), "--entry is about an object: give --object"),
+        ((kernel, "--wrt", "x", "--source", "f.c"), "--source is about an object"),
+        ((kernel, "--wrt", "x", "--interval", "2"), "--interval is about an object"),
+        ((kernel, "--wrt", "x", "--slack", "0"), "--slack is about an object"),
+        ((*of_object, "--wrt", "x"), "--wrt is about a kernel: give its source"),
+        ((*of_object, "--function", "f"), "--function is about a kernel"),
     ):
         assert message in run(*wrong, code=2)

@@ -108,7 +108,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"units": {"latency": {"fp_add": 1}}},
         "units: latency: functional-units.csv has no op 'fp_add'; it has: fp_add32",
     ),
-    ({"units": {"latency": {"fp_add64": 0}}}, "units: latency: fp_add64 takes 0 cycles, fewer than one"),
+    ({"units": {"latency": {"fp_add64": 0}}}, "units: latency: fp_add64 takes 0 cycles, not 1 to 4096"),
     ({"array_skew_bytes": 100}, "array_skew_bytes is 100, not a multiple of 64"),
     (
         {"cache": {"size_bytes": 4096, "ways": 8}},
@@ -118,7 +118,27 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"cache": {"size_bytes": 32768, "access": "sequential", "hit_cycles": 1}},
         "an access of the cache takes 1.47 ns, longer than 1 cycles at 1 GHz",
     ),
-    ({"energy": {"node_um": 0.007}}, "sram-cacti7.csv has no array c2w_par8, 0.007 um, itrs-lop, 360 K"),
+    (
+        {"energy": {"node_um": 0.007}},
+        "energy: sram-cacti7.csv has no 0.007 um at 360 K; it has: 0.045 um at 360 K, 0.045 um at 300 K",
+    ),
+    # Nobody's node, though there is no array whose row would be missed.
+    (
+        {"energy": {"node_um": 45}, "cache": None, "scratchpad": None, "pipeline": {"stream": False, "spad_bytes": 0}},
+        "energy: sram-cacti7.csv has no 45 um at 360 K",
+    ),
+    # What would overflow the model's integers: such a latency once came out as a fast machine.
+    ({"dram": {"timing": "fixed", "fixed_latency_ns": 1e300}}, "dram.fixed_latency_ns: Input should be less than"),
+    ({"dma": {"start_cycles": 10**20}}, "dma.start_cycles: Input should be less than or equal to 4096"),
+    ({"dma": {"setup_cycles": 10**20}}, "dma.setup_cycles: Input should be less than or equal to 4096"),
+    ({"dma": {"descriptor_pj": float("inf")}}, "dma.descriptor_pj: Input should be less than or equal to 1000000"),
+    ({"cache": {"hit_cycles": 10**20}}, "cache.hit_cycles: Input should be less than or equal to 4096"),
+    ({"cache": {"ports": 10**12}}, "cache.ports: Input should be less than or equal to 256"),
+    ({"scratchpad": {"access_cycles": 10**20}}, "scratchpad.access_cycles: Input should be less than or equal to 4096"),
+    ({"units": {"fp_add": 10**12}}, "units.fp_add: Input should be less than or equal to 256"),
+    ({"units": {"latency": {"fp_add64": 10**20}}}, f"latency: fp_add64 takes {10**20} cycles, not 1 to 4096"),
+    ({"array_skew_bytes": 64 * 10**20}, "array_skew_bytes: Input should be less than or equal to 1048576"),
+    ({"clock_ghz": 1e-300}, "clock_ghz: Input should be greater than or equal to 0.001"),
 ]
 
 
@@ -152,10 +172,15 @@ def test_files(tmp_path: Path):
     assert Hardware.from_yaml(file).name == "mine"
     for text, message in {
         "cache: {size_bytes: 100}": "mine.yaml: cache: the cache's size_bytes is 100",
-        "just text": "describes no machine, only text",
+        "just text": "mine.yaml describes no machine\n",
+        "": "mine.yaml describes no machine\n",
+        "- clock_ghz: 1": "mine.yaml describes no machine\n",
         "cache: [": "is not YAML",
+        "clock_ghz: 1\nclock_ghz: 2": "'clock_ghz' is given twice",
+        "cache: {size_bytes: 2048, ways: 2, ways: 4}": "'ways' is given twice",
+        "clock_ghz: 1 # \xff": "mine.yaml is no text in UTF-8: invalid start byte",
     }.items():
-        file.write_text(text)
+        file.write_text(text, encoding="latin-1")
         with pytest.raises(TapeflowError, match=message):
             Hardware.from_yaml(file)
     with pytest.raises(TapeflowError, match="cannot read the hardware file"):

@@ -15,7 +15,7 @@ from rich.console import Console
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Comparison, Counters, EnergyBreakdown, Hardware, Report, tables
 from tapeflow.hardware.energy import energy, energy_spread
-from tapeflow.hardware.report import STALLS
+from tapeflow.hardware.report import STALLS, energy_text
 
 NAMES = """cycles stall_fill stall_mshr stall_dma stall_start stall_bank stall_flush array_reads array_writes tape_reads
 tape_writes array_read_misses array_write_misses tape_read_misses tape_write_misses mshr_merges array_writebacks
@@ -222,6 +222,15 @@ def test_a_report_renders_as_a_table():
     text = rendered(report(cycles=1234, stall_fill=200, dram_dma_reads=10))
     for expected in ("f_grad on stream-1k", "1,234", "waiting for a cache line", "tiles read", "bound by"):
         assert expected in text
+
+
+def test_amounts_are_three_digits_or_whole_and_never_a_power_of_ten():
+    texts = [energy_text(amount) for amount in (0, 0.5, 12.34, 999.4, 999.6, 1000, 999_700, 12e12, 4.2e15)]
+    assert texts == ["0 pJ", "0.5 pJ", "12.3 pJ", "999 pJ", "1 nJ", "1 nJ", "1 uJ", "12 J", "4,200 J"]
+    # A KiB is 1,024 bytes, so there are four digits before the next unit.
+    sizes = {1536: "1.5 KiB", 1000 << 10: "1,000 KiB", 1023 << 10: "1,023 KiB", (1 << 20) - 64: "1 MiB"}
+    for size, text in sizes.items():
+        assert report(cycles=1, dram_dma_reads=size // 64).rows()["DRAM traffic"] == text
 
 
 def test_a_comparison_prints_ratios_and_what_was_not_equal():
