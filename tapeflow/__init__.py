@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tapeflow.api import Gradient, Result, gradient, value_and_gradient
     from tapeflow.arguments import ArgumentError
     from tapeflow.errors import TapeflowError, TapeflowRemark
-    from tapeflow.frontend.python import bool_, c64, c128, f32, f64, i32, i64, kernel
+    from tapeflow.frontend.python import bool_, c64, c128, f32, f64, i32, i64, kernel, rule
     from tapeflow.gradient_check import check
     from tapeflow.hardware import Hardware, Report
     from tapeflow.jacobians import Jacobian, JacobianResult, jacobian
@@ -51,6 +51,7 @@ __all__ = [
     "jvp",
     "kernel",
     "load",
+    "rule",
     "simulate",
     "simulate_object",
     "value_and_gradient",
@@ -87,6 +88,7 @@ _HOME = {
     "jvp": "tangents",
     "kernel": "frontend.python",
     "load": "loading",
+    "rule": "frontend.python",
     "simulate": "simulation",
     "simulate_object": "object_simulation",
     "value_and_gradient": "api",

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from tapeflow import cli_hardware
+from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED
 from tapeflow.cli_json import Json, print_json
 from tapeflow.errors import TapeflowError, TapeflowRemark
 from tapeflow.loading import load
@@ -41,6 +42,12 @@ KernelFile = Annotated[Path, typer.Argument(help="C (.c) or MLIR (.mlir) source.
 Function = Annotated[str | None, typer.Option(help="The function to differentiate; needed if there are several.")]
 Wrt = Annotated[
     list[str], typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
+]
+InlineLimit = Annotated[
+    int,
+    typer.Option(
+        min=UNLIMITED, help="The most operations of a function that is inlined where it is called; -1: no limit."
+    ),
 ]
 Recompute = Annotated[
     str,
@@ -94,6 +101,7 @@ def grad(
             "--explain", help="Say why each array and loop is active, and what is taped, instead of writing C."
         ),
     ] = False,
+    inline_limit: InlineLimit = INLINE_LIMIT,
     recompute: Recompute = "balanced",
     layout: Layout = "soa",
     spad_bytes: SpadBytes = 0,
@@ -121,7 +129,7 @@ def grad(
     from tapeflow.c_files import gradient_files
     from tapeflow.files import write_together
 
-    options = _options(recompute, layout, spad_bytes, buffers, stream)
+    options = _options(inline_limit, recompute, layout, spad_bytes, buffers, stream)
     if emit_stage is not None and emit_stage not in options.stages:
         stages = ", ".join(options.stages)
         raise typer.BadParameter(f"--emit-stage: these options have the stages {stages}; '{emit_stage}' is none")
@@ -161,6 +169,7 @@ def jvp(
     ] = None,
     batch: Batch = None,
     single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
+    inline_limit: InlineLimit = INLINE_LIMIT,
     as_json: Json = False,
 ) -> None:
     """Write forward mode, the derivative of a kernel along a direction, as C99; it needs no tape.
@@ -177,7 +186,9 @@ def jvp(
     from tapeflow.files import write_together
     from tapeflow.tangents import jvp as forward_mode
 
-    made = forward_mode(load(kernel, function), wrt=_names(wrt), batch=batch)
+    made = forward_mode(
+        load(kernel, function), wrt=_names(wrt), options=Options(inline_limit=inline_limit), batch=batch
+    )
     files = gradient_files(made, output or Path(f"{made.name}.c"), single_file=single_file)
     write_together(files)
     if as_json:
@@ -197,6 +208,7 @@ def check(
     interval: Interval = (-1.0, 1.0),
     batch: Batch = None,
     directions: Annotated[int, typer.Option(min=1, help="Random directions for each argument.")] = 2,
+    inline_limit: InlineLimit = INLINE_LIMIT,
     recompute: Recompute = "balanced",
     layout: Layout = "soa",
     spad_bytes: SpadBytes = 0,
@@ -219,7 +231,7 @@ def check(
     from tapeflow.api import gradient
     from tapeflow.gradient_check import check as check_gradient
 
-    options = _options(recompute, layout, spad_bytes, buffers, stream)
+    options = _options(inline_limit, recompute, layout, spad_bytes, buffers, stream)
     made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch)
     arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
@@ -406,11 +418,10 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
     print(text, file=sys.stderr)
 
 
-def _options(recompute: str, layout: str, spad_bytes: int, buffers: int, stream: bool) -> Options:
+def _options(inline_limit: int, recompute: str, layout: str, spad_bytes: int, buffers: int, stream: bool) -> Options:
+    tape = {"recompute": recompute, "layout": layout, "spad_bytes": spad_bytes, "buffers": buffers, "stream": stream}
     try:
-        return Options.model_validate(
-            {"recompute": recompute, "layout": layout, "spad_bytes": spad_bytes, "buffers": buffers, "stream": stream}
-        )
+        return Options.model_validate({"inline_limit": inline_limit, **tape})
     except ValidationError as error:
         first = error.errors()[0]
         field = "".join(f"--{str(part).replace('_', '-')}: " for part in first["loc"])

@@ -193,7 +193,7 @@ class _Forward:
         self._gradient, self._arguments = gradient, arguments
         self._jvp: Jvp | None = None
         try:
-            self._jvp = jvp(gradient.kernel, gradient.wrt, batch=gradient.batch)
+            self._jvp = jvp(gradient.kernel, gradient.wrt, gradient.options, batch=gradient.batch)
         except TapeflowError as error:
             remark(f"forward mode is not checked, it refuses {gradient.kernel.name}: {error.message}", error.position)
 

@@ -107,7 +107,7 @@ class Jacobian:
     def _derivative(self, mode: Mode, members: int) -> Gradient:
         if (mode, members) not in self._made:
             self._made[mode, members] = (
-                jvp(self.kernel, self._names, batch=members)
+                jvp(self.kernel, self._names, self.options, batch=members)
                 if mode == "forward"
                 else gradient(self.kernel, self._names, self.options, batch=members)
             )

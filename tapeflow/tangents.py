@@ -235,18 +235,26 @@ class HessianProduct(_Tangents):
         return ProductResult(result.value, result.gradients, self._packed(found, call.bound))
 
 
-def jvp(kernel: Kernel | Callable[..., Any], wrt: Sequence[str], *, batch: int | None = None) -> Jvp:
+def jvp(
+    kernel: Kernel | Callable[..., Any],
+    wrt: Sequence[str],
+    options: Options | None = None,
+    *,
+    batch: int | None = None,
+) -> Jvp:
     """The directional derivative of `kernel` with respect to some of its parameters.
 
     Args:
         kernel: what `load` returned, or a Python function to load.
         wrt: names of scalar or array parameters of floating-point numbers.
+        options: `inline_limit` of them; the others are of a tape, and here is none.
         batch: how many tangents it takes at once, for one run of the kernel.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return Jvp(compile_gradient(as_kernel(kernel), wrt, Options(), mode=Mode.JVP, batch=batch))
+    used = Options() if options is None else Options(inline_limit=options.inline_limit)
+    return Jvp(compile_gradient(as_kernel(kernel), wrt, used, mode=Mode.JVP, batch=batch))
 
 
 def hvp(

@@ -28,9 +28,10 @@ from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_annotations import bool_, c64, c128, f32, f64, i32, i64
 from tapeflow.frontend.python_module import ModuleMaker, recursion_error
+from tapeflow.frontend.python_rules import rule
 from tapeflow.frontend.python_source import WrappedFunction, function_of, source_of
 
-__all__ = ["PythonKernel", "bool_", "c64", "c128", "f32", "f64", "i32", "i64", "import_python", "kernel"]
+__all__ = ["PythonKernel", "bool_", "c64", "c128", "f32", "f64", "i32", "i64", "import_python", "kernel", "rule"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,6 +12,7 @@ def f(n: int, x: Annotated[np.ndarray, "n"], A: Annotated[NDArray[np.float32], "
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -152,26 +153,42 @@ def undeclared(source: Source, parameter: Parameter) -> TapeflowError:
 
 @dataclass(frozen=True)
 class Result:
-    """What a function declares to return: a number of this type, or nothing."""
+    """What a function declares to return: numbers of these types, or nothing."""
 
-    type: ScalarType | None
+    types: tuple[ScalarType, ...]
+
+    def __str__(self) -> str:
+        return spelled_result(self.types)
+
+
+def spelled_result(types: Sequence[ScalarType]) -> str:
+    """The annotation of a function that returns numbers of these types."""
+    match types:
+        case ():
+            return "None"
+        case (one,):
+            return str(one)
+        case _:
+            return f"tuple[{', '.join(map(str, types))}]"
 
 
 def declared_result(source: Source) -> Result | None:
     """What a function declares to return; None if it does not say.
 
     Raises:
-        TapeflowError: it is neither a number nor nothing.
+        TapeflowError: it is neither numbers nor nothing.
     """
     node = source.tree.returns
     if node is None:
         return None
     written = _evaluated(source, node, source.function.__annotations__.get("return"))
     if written is None:
-        return Result(None)
-    found = _meaning(written)
-    if isinstance(found, ScalarType):
-        return Result(found)
+        return Result(())
+    parts = get_args(written) if get_origin(written) is tuple else (written,)
+    found = tuple(map(_meaning, parts))
+    types = tuple(type_ for type_ in found if isinstance(type_, ScalarType))
+    if types and len(types) == len(found) and (len(types) > 1 or get_origin(written) is not tuple):
+        return Result(types)
     raise source.error(
         node,
         f"a function that returns {quoted(node)} is not supported",

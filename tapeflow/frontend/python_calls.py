@@ -40,7 +40,7 @@ from tapeflow.frontend.python_values import (
 class Importer(Protocol):
     """Imports the user's functions that are called."""
 
-    def call(self, node: ast.Call, function: FunctionType, expressions: Expressions) -> Scalar | None:
+    def call(self, node: ast.Call, function: FunctionType, expressions: Expressions) -> Scalar | Tuple | None:
         """The value of a call of `function`; None if it returns nothing."""
         ...
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tapeflow.frontend.python_jumps import RETURN, Guarded, Kept, LeavingFor, Unreturned, guarded, without_exits
+from tapeflow.frontend.python_jumps import Guarded, Kept, LeavingFor, Unreturned, guarded, without_exits
+from tapeflow.frontend.python_returns import RETURN, without_tuples
 from tapeflow.frontend.python_source import Source
 
 Statements: TypeAlias = list[ast.stmt]
@@ -25,7 +26,7 @@ def structured(source: Source) -> Statements:
     Raises:
         TapeflowError: at a jump that cannot be moved this way.
     """
-    return _structured(source, source.tree.body, ast.Return)
+    return _structured(source, without_tuples(source), ast.Return)
 
 
 def _structured(source: Source, statements: Sequence[ast.stmt], leave: type[ast.stmt]) -> Statements:
@@ -136,8 +137,8 @@ def _assigned_here(statement: ast.stmt) -> Iterator[str]:
             yield from stored(target)
         case ast.Return(value=ast.expr() as value) if not is_none(value):
             yield RETURN
-        case Unreturned():
-            yield RETURN
+        case Unreturned(names=names):
+            yield from names
         case _:
             pass
 
@@ -238,8 +239,8 @@ class Needs:
         return head
 
 
-def needs(statements: Sequence[ast.stmt]) -> Needs:
-    """Which variables are still read where, in the body of a function that is `structured`."""
+def needs(statements: Sequence[ast.stmt], returned: Sequence[str]) -> Needs:
+    """Which variables are still read where, in the `structured` body of a function, whose end reads `returned`."""
     found = Needs()
-    found.before(statements, frozenset((RETURN,)))
+    found.before(statements, frozenset(returned))
     return found

@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, MemR
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
 from tapeflow.analysis.source_names import set_source_name
-from tapeflow.frontend.python_annotations import ArrayType, Parameter, Result
+from tapeflow.frontend.python_annotations import ArrayType, Parameter, Result, spelled_result
 from tapeflow.frontend.python_arguments import ArgumentType, open_extents
 from tapeflow.frontend.python_bounds import unknown
 from tapeflow.frontend.python_builder import Builder
 from tapeflow.frontend.python_calls import Calls, Importer
 from tapeflow.frontend.python_expressions import Expressions
 from tapeflow.frontend.python_flow import assigned, needs, structured
-from tapeflow.frontend.python_jumps import RETURN
+from tapeflow.frontend.python_returns import first_tuple, returned_names
 from tapeflow.frontend.python_scope import Scope
 from tapeflow.frontend.python_source import Source
 from tapeflow.frontend.python_statements import StatementsOfFunction
@@ -32,14 +32,14 @@ class Instance:
     Attributes:
         name: its symbol.
         declared: what its annotation says it returns; None if it does not say.
-        returns: what it returns, None for nothing; known once `finished`.
+        returns: what it returns, one number or several or none; known once `finished`.
         written: for each parameter, whether the function changes that array; known once `finished`.
         finished: whether its body was imported.
     """
 
     name: str
     declared: Result | None
-    returns: ScalarType | None = None
+    returns: tuple[ScalarType, ...] = ()
     written: list[bool] = field(default_factory=list[bool])
     finished: bool = False
 
@@ -79,6 +79,7 @@ class FunctionMaker:
         self.expressions = Expressions(self.build, self.scope)
         self.expressions.calls = Calls(self.expressions, importer)
         self.body = body
+        self.returned = returned_names(source)
 
     def make(self) -> func.FuncOp:
         """The function in the IR; `instance` knows then what it returns and changes.
@@ -88,8 +89,15 @@ class FunctionMaker:
         """
         self._name_arguments()
         self._bind_parameters()
-        declared = None if self.instance.declared is None else self.instance.declared.type
-        StatementsOfFunction(self.expressions, needs(self.body), declared).run(self.body)
+        several = first_tuple(self.source)
+        if several is not None and self.is_kernel:
+            raise self.source.error(
+                several.value or several,
+                "a kernel that returns several numbers is not supported",
+                "return one number, and write the others into array parameters",
+            )
+        declared = () if self.instance.declared is None else self.instance.declared.types
+        StatementsOfFunction(self.expressions, needs(self.body, self.returned), declared).run(self.body)
         returned = self._returned()
         with self.build.at(self.body[-1]):
             self.build.add(func.ReturnOp(*returned))
@@ -187,40 +195,39 @@ class FunctionMaker:
     # Results.
 
     def _returned(self) -> list[SSAValue]:
-        """What the function returns: one value or none.
+        """What the function returns: its values.
 
         Raises:
             TapeflowError: not every way through it returns one, or it is not what is declared.
         """
-        value = self.scope.bindings.get(RETURN)
-        if value is None:
-            if RETURN in assigned(self.body):
-                raise self.source.error(
-                    self.body[-1],
-                    f"not every way through '{self.source.name}' returns a value",
-                    "let each branch end with 'return', or add one at the end",
-                )
-            self._check_result(None)
-            return []
-        assert isinstance(value, Scalar)
-        self._check_result(value.type)
-        self.instance.returns = value.type
-        with self.build.at(self.body[-1]):
-            return [self.expressions.numbers.to_memory(value) if self.is_kernel else self.build.ssa(value)]
-
-    def _check_result(self, returned: ScalarType | None) -> None:
-        if self.instance.declared is None:
-            return
-        declared = self.instance.declared.type
-        fits = declared is returned is None or (declared and returned and declared.is_same(returned))
-        if not fits:
-            convert = f"convert it: 'return {declared}(...)', or change" if declared and returned else "change"
+        values = [self.scope.bindings.get(name) for name in self.returned]
+        found = [value for value in values if isinstance(value, Scalar)]
+        if len(found) < len(values) and any(name in assigned(self.body) for name in self.returned):
             raise self.source.error(
                 self.body[-1],
-                f"'{self.source.name}' returns {returned.phrase if returned else 'nothing'}, but is declared "
-                f"'-> {declared}'",
-                f"{convert} what is declared",
+                f"not every way through '{self.source.name}' returns a value",
+                "let each branch end with 'return', or add one at the end",
             )
+        self.instance.returns = tuple(value.type for value in found)
+        self._check_result(self.instance.returns)
+        with self.build.at(self.body[-1]):
+            made = self.expressions.numbers.to_memory if self.is_kernel else self.build.ssa
+            return [made(value) for value in found]
+
+    def _check_result(self, returned: Sequence[ScalarType]) -> None:
+        if self.instance.declared is None:
+            return
+        declared = self.instance.declared.types
+        if len(declared) == len(returned) and all(a.is_same(b) for a, b in zip(declared, returned, strict=True)):
+            return
+        is_one = len(declared) == len(returned) == 1
+        convert = f"convert it: 'return {declared[0]}(...)', or change" if is_one else "change"
+        what = returned[0].phrase if len(returned) == 1 else f"'{spelled_result(returned)}'" if returned else "nothing"
+        raise self.source.error(
+            self.body[-1],
+            f"'{self.source.name}' returns {what}, but is declared '-> {self.instance.declared}'",
+            f"{convert} what is declared",
+        )
 
 
 def _hidden_extents(declared: Sequence[Parameter], types: Sequence[ArgumentType]) -> dict[tuple[int, int], str]:

@@ -552,4 +552,4 @@ LIKE_ALLOCATIONS: dict[Any, float | None] = {np.zeros_like: 0.0, np.ones_like: 1
 
 def zero_of(scalar: ScalarType) -> Scalar:
     """0 of a type."""
-    return integer(0, scalar) if scalar.kind == "int" else Scalar(scalar, 0.0)
+    return integer(0, scalar) if scalar.kind == "int" else Scalar(scalar, False if scalar.kind == "bool" else 0.0)

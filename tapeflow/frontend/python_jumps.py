@@ -17,10 +17,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from tapeflow.frontend.python_returns import RETURN, returned_names
 from tapeflow.frontend.python_source import Source
-
-RETURN = "return"
-"""What the value that a function returns is called here: no variable can have that name."""
 
 _RETURNED = "return.left"
 
@@ -33,9 +31,11 @@ class Unreturned(ast.Pass):
     """The value that a function returns is not known yet: before a loop that may `return`, and after one that did not.
 
     Attributes:
+        names: what the values are called.
         begins: whether a loop follows, which needs a value of the right type to begin with.
     """
 
+    names: Sequence[str]
     begins: bool
 
 
@@ -81,7 +81,7 @@ def without_exits(source: Source, loop: ast.For | ast.While, is_inside: bool) ->
         result.append(_set(_RETURNED, False, loop))
         if any(each.value is not None for each in returns):
             _check_declared(source, returns)
-            result.append(_unreturned(source.tree.returns or loop, True))
+            result.append(_unreturned(source, source.tree.returns or loop, True))
     flags = tuple(dict.fromkeys((left, *((_RETURNED,) if returns else ()))))
     body = _without_jumps(source, loop.body, left, flags)
     if isinstance(loop, ast.For):
@@ -93,7 +93,7 @@ def without_exits(source: Source, loop: ast.For | ast.While, is_inside: bool) ->
         _place((leaving.test, goes_on, goes_on.operand), loop.test)
     result.append(ast.copy_location(leaving, loop))
     if returns:
-        result.append(_returned(loop, returns, is_inside))
+        result.append(_returned(source, loop, returns, is_inside))
     if loop.orelse:
         skipped = ast.UnaryOp(ast.Not(), ast.Name(left, ast.Load()))
         branch = ast.If(skipped, loop.orelse, [])
@@ -113,20 +113,23 @@ def _check_declared(source: Source, returns: Sequence[ast.Return]) -> None:
         )
 
 
-def _returned(left: ast.stmt, returns: Sequence[ast.Return], is_inside: bool, flag_name: str = _RETURNED) -> ast.If:
+def _returned(
+    source: Source, left: ast.stmt, returns: Sequence[ast.Return], is_inside: bool, flag_name: str = _RETURNED
+) -> ast.If:
     """`if returned: return value`, behind a loop or branch that these leave."""
     has_value = any(each.value is not None for each in returns)
     value = ast.Name(RETURN, ast.Load()) if has_value else None
     made, flag = ast.Return(value), ast.Name(flag_name, ast.Load())
-    otherwise: list[ast.stmt] = [] if is_inside or not has_value else [_unreturned(left, False)]
+    otherwise: list[ast.stmt] = [] if is_inside or not has_value else [_unreturned(source, left, False)]
     branch = ast.If(flag, [made], otherwise)
     _place((branch, flag), left)
     _place((made, *((value,) if value else ())), returns[0])
     return branch
 
 
-def _unreturned(node: ast.expr | ast.stmt, begins: bool) -> Unreturned:
+def _unreturned(source: Source, node: ast.expr | ast.stmt, begins: bool) -> Unreturned:
     made = Unreturned()
+    made.names = returned_names(source)
     made.begins = begins
     return ast.copy_location(made, node)
 
@@ -214,11 +217,11 @@ def guarded(source: Source, branch: ast.If, rest: Sequence[ast.stmt], is_inside:
     has_value = any(each.value is not None for each in returns)
     if has_value:
         _check_declared(source, returns)
-    after = _returned(branch, returns, False, flag)
+    after = _returned(source, branch, returns, False, flag)
     after.orelse += rest
     return [
         _set(flag, False, branch),
-        *([_unreturned(source.tree.returns or branch, True)] if has_value else []),
+        *([_unreturned(source, source.tree.returns or branch, True)] if has_value else []),
         made,
         after,
     ]

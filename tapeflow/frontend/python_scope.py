@@ -11,7 +11,7 @@ from tapeflow.analysis.source_names import set_source_name
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python_builder import Builder
 from tapeflow.frontend.python_flow import local
-from tapeflow.frontend.python_jumps import RETURN
+from tapeflow.frontend.python_returns import is_returned
 from tapeflow.frontend.python_source import Positioned
 from tapeflow.frontend.python_types import OF_CLASS, ScalarType
 from tapeflow.frontend.python_values import Array, Reference, Scalar, Tuple, Value, View, described, integer, whole
@@ -123,7 +123,7 @@ class Scope:
         declared = self._declared.setdefault(name, _Declared(value.type, node.lineno))
         if declared.type is None or not declared.type.is_same(value.type):
             raise self._changes_type(name, declared, value, node)
-        if name != RETURN:
+        if not is_returned(name):
             self.build.name(value, name)
         self.bindings[name] = value
 
@@ -131,8 +131,8 @@ class Scope:
         if declared.type is None:
             return self._rebinds(name, declared, node)
         before, now = declared.type, value.type
-        what = "the returned value" if name == RETURN else f"'{name}'"
-        if name == RETURN:
+        what = "the returned value" if is_returned(name) else f"'{name}'"
+        if is_returned(name):
             hint = f"convert one of them: '{now}(...)' or '{before}(...)'"
         elif (before.kind, now.kind) == ("int", "float") and name not in self._parameters:
             hint = "make it a float from the start: write 0.0 for 0, or use float(...)"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i1
@@ -19,9 +18,11 @@ from tapeflow.frontend.python_assignments import Assignments
 from tapeflow.frontend.python_bounds import Linear, unknown
 from tapeflow.frontend.python_expressions import Expressions
 from tapeflow.frontend.python_flow import Needs, Statements, assigned, is_none, only_grows
-from tapeflow.frontend.python_jumps import RETURN, LeavingFor, Unreturned
+from tapeflow.frontend.python_functions import zero_of
+from tapeflow.frontend.python_jumps import LeavingFor, Unreturned
 from tapeflow.frontend.python_ranges import Range, Ranges
 from tapeflow.frontend.python_refusals import unsupported
+from tapeflow.frontend.python_returns import RETURN
 from tapeflow.frontend.python_scope import Binding
 from tapeflow.frontend.python_source import quoted
 from tapeflow.frontend.python_types import ScalarType, joined
@@ -30,7 +31,6 @@ from tapeflow.frontend.python_values import (
     Tuple,
     View,
     described,
-    integer,
 )
 
 
@@ -40,10 +40,10 @@ class StatementsOfFunction:
     Args:
         expressions: makes that of expressions.
         needs: which variables are read after each statement.
-        returned: the type of what the function says that it returns, if it does.
+        returned: the types of what the function says that it returns, as far as it does.
     """
 
-    def __init__(self, expressions: Expressions, needs: Needs, returned: ScalarType | None = None):
+    def __init__(self, expressions: Expressions, needs: Needs, returned: Sequence[ScalarType] = ()):
         self.expressions = expressions
         self.scope = expressions.scope
         self.build = expressions.build
@@ -105,13 +105,13 @@ class StatementsOfFunction:
                 raise self.source.error(other, f"{quoted(other)} does nothing", "assign it, or leave it out")
 
     def _unreturned(self, statement: Unreturned) -> None:
-        """The value that is returned is not known yet."""
+        """What is returned is not known yet."""
         if not statement.begins:
-            self.scope.bindings.pop(RETURN, None)
-        elif self._returned is not None:
-            numbers = {"float": Scalar(self._returned, 0.0), "int": integer(0), "bool": Scalar(self._returned, False)}
-            zero = replace(numbers[self._returned.kind], type=self._returned)
-            self.scope.assign(RETURN, zero, statement)
+            for name in statement.names:
+                self.scope.bindings.pop(name, None)
+            return
+        for name, type_ in zip(statement.names, self._returned, strict=False):
+            self.scope.assign(name, zero_of(type_), statement)
 
     def _return(self, statement: ast.Return) -> None:
         if statement.value is None or is_none(statement.value):
@@ -120,7 +120,7 @@ class StatementsOfFunction:
         if not isinstance(value, Scalar):
             hint = "take the array as a parameter and write into it"
             if isinstance(value, Tuple):
-                hint = "return one number, and write the others into array parameters"
+                hint = "return its numbers, 'return a, b', or write them into array parameters"
             raise self.source.error(
                 statement.value, f"a function that returns {described(value)} is not supported", hint
             )

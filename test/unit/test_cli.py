@@ -51,6 +51,19 @@ class TestGrad:
         flags = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
         subprocess.run(["g++", *flags, "use.cc"], cwd=tmp_path, check=True)
 
+    def test_calls_stay_calls_above_the_inline_limit(self, tapeflow, tmp_path):
+        text = "static double half(double x) { return 0.5 * x * x; }\n"
+        text += "double f(double x, double y) { return half(x) * half(y) + half(x * y); }\n"
+        (tmp_path / "halves.c").write_text(text)
+        for command, name in (("grad", "f_grad.c"), ("jvp", "f_jvp.c")):
+            tapeflow(command, "halves.c", "--function", "f", "--wrt", "x,y")
+            assert "half" not in (tmp_path / name).read_text().partition("double f_")[2]
+            tapeflow(command, "halves.c", "--function", "f", "--wrt", "x,y", "--inline-limit", 0)
+            assert "half" in (tmp_path / name).read_text()
+        tapeflow("check", "halves.c", "--function", "f", "--wrt", "x,y", "--inline-limit", 0)
+        refused = tapeflow("grad", "halves.c", "--function", "f", "--wrt", "x", "--inline-limit", -2, code=2)
+        assert "--inline-limit" in refused.stderr
+
     def test_a_batch_builds_and_its_refusal_writes_nothing(self, tapeflow, tmp_path):
         refused = tapeflow("grad", LOGSUM, "--wrt", "x", "--batch", 1000, code=1)
         assert "batch=1000: a batch has 1 to 64 members" in refused.stderr and not names(tmp_path)

@@ -6,7 +6,7 @@ from typing import Annotated  # noqa: F401
 import numpy as np
 from numpy.typing import NDArray  # noqa: F401
 
-from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel  # noqa: F401
+from tapeflow.frontend.python import bool_, f32, f64, i32, i64, kernel, rule  # noqa: F401
 
 TABLE = np.zeros(3)
 NAME = "x"
@@ -43,3 +43,34 @@ def bad(x):
 
 def default(x, name="x"):
     return x
+
+
+def uneven(x: float):
+    if x > 1.0:
+        return x, 2.0
+    return x
+
+
+def three(x: float) -> tuple[float, float]:
+    return x, x, x
+
+
+def changing(x: float) -> tuple[float, float]:
+    if x > 1.0:
+        return x, 2
+    return x, x
+
+
+def pair(x: float) -> tuple[float, int]:
+    return x, 2
+
+
+def ruled(x: float) -> float:
+    return x
+
+
+def ruled_vjp(x: float) -> float:
+    return x
+
+
+rule(ruled, vjp=ruled_vjp)

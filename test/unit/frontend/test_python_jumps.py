@@ -70,6 +70,36 @@ def return_in_for(n: int, x: f64[n]) -> float:
     return -1.0
 
 
+def pair(x: float, i: int) -> tuple[float, int, bool]:
+    for k in range(3):
+        if k * x < -1.5:
+            return x, k, x < -1.0
+        if i > 2:
+            break
+    if x > 0.2:
+        if x > 1.0:
+            return x * x, i + 1, False
+        x *= 2.0
+    return -x, i, True
+
+
+def undeclared_pair(x, i):
+    if i % 2 == 0:
+        return x, i
+    return x + 1.0, 2 * i
+
+
+def several_returned(n: int, x: f64[n]) -> float:
+    s = 0.0
+    for i in range(n):
+        a, k, is_so = pair(x[i], i)
+        s = 3.0 * s + a * k
+        if is_so:
+            b, x[k] = undeclared_pair(x[i], i)
+            s -= b
+    return s
+
+
 def return_in_nest(n: int, m: int, A: f64[n, m]) -> float:
     for i in range(n):
         for j in range(m - 1, -1, -1):
@@ -200,7 +230,7 @@ def called(n: int, x: f64[n]) -> float:
 OVER_ARRAYS = [
     break_in_for, else_of_for, else_without_break, break_in_while, return_in_for, return_from_while, return_nothing,
     jumps_that_may_go_on, return_that_may_go_on, counts_down, stops_at_once, bounds_are_read_once,
-    returns_a_truth_value, called,
+    returns_a_truth_value, called, several_returned,
 ]  # fmt: skip
 
 
