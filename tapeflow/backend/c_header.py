@@ -88,7 +88,8 @@ def _role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
             argument = printer.function.args[parameter.index]
             extents = printer.plan.arrays.of_root[argument].extents
             shape = "".join(f"[{_extent(printer, extent)}]" for extent in extents)
-            return f"{shape or '[1]'}, {_of_structs(printer, argument)}{_array_role(printer, parameter)}"
+            seen = _of_structs(printer, argument) or _of_complex(printer, argument, parameter.name)
+            return f"{shape or '[1]'}, {seen}{_array_role(printer, parameter)}"
 
 
 def _is_tangent(printer: FunctionPrinter) -> bool:
@@ -134,6 +135,13 @@ def _of_structs(printer: FunctionPrinter, argument: BlockArgument) -> str:
     if not isinstance(record, DictionaryAttr) or not isinstance(name := record.data.get("type"), StringAttr):
         return ""
     return f"the memory of {name.data} seen as {c_type(memref_type(argument).element_type)}, "
+
+
+def _of_complex(printer: FunctionPrinter, argument: BlockArgument, name: str) -> str:
+    """What is said of an array of complex numbers; empty for others."""
+    if argument_attribute(printer.function, argument, "tapeflow.complex") is None:
+        return ""
+    return f"'({c_type(memref_type(argument).element_type)} *){name}' of complex numbers, "
 
 
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:

@@ -141,7 +141,7 @@ def _store_initial(array: Array | RecordArray, initial: InitialValue, expression
 
 
 def _zero(element: Scalar) -> Number:
-    return 0.0 if element.is_float else 0
+    return 0 if element.is_integer else 0.0
 
 
 def _store(array: Array, indices: Sequence[int], value: Value, node: Node, build: IRBuilder) -> None:

@@ -9,6 +9,7 @@ from xdsl.dialects import memref
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_bindings import Place
 from tapeflow.frontend.c_builder import Value
+from tapeflow.frontend.c_complex import operand_type, operate
 from tapeflow.frontend.c_refusals import pointer_value
 from tapeflow.frontend.c_types import Scalar, common, promoted, scalar_of
 from tapeflow.frontend.clang_tree import Node
@@ -95,7 +96,7 @@ class Assignments:
         assert operator is not None
         if node.kind == "UNARY_OPERATOR":
             computed_as = promoted(scalar)
-            operator, right = "+" if "+" in operator else "-", None
+            operator, right_type = "+" if "+" in operator else "-", None
         else:
             right = node.children[1]
             right_type = scalar_of(right.type)
@@ -104,9 +105,11 @@ class Assignments:
             operator = operator.removesuffix("=")
             computed_as = promoted(scalar) if operator in ("<<", ">>") else common(scalar, right_type)
         before = self._expressions.load(place, node)
-        old = build.convert(before, computed_as, node)
-        one = Value(computed_as, 1.0 if computed_as.is_float else 1)
-        added = one if right is None else self._expressions.value_as(right, computed_as)
-        result = build.binary(operator, old, added, node)
+        old = build.convert(before, operand_type(scalar, computed_as), node)
+        if right_type is None:
+            added = Value(computed_as.part, 1 if computed_as.is_integer else 1.0)
+        else:
+            added = self._expressions.value_as(node.children[1], operand_type(right_type, computed_as))
+        result = operate(build, operator, old, added, node)
         assert result is not None  # clang refuses the operators that a type does not have
         return before, build.convert(result, scalar, node)

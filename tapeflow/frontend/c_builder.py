@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, complex, scf
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
     Float32Type,
     Float64Type,
     FloatAttr,
@@ -24,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.frontend.c_constants import fold_binary
 from tapeflow.frontend.c_types import BOOL, LONG, Number, Scalar, convert_number, wrapped
 from tapeflow.frontend.clang_tree import Node
@@ -165,12 +168,16 @@ class IRBuilder:
 
     # Constants.
 
-    def constant(self, number: Number, ir: Attribute, node: Node) -> SSAValue:
-        """The constant `number` of the type `ir`, at the top of the function."""
-        key = (ir, repr(number))
+    def constant(self, number: Number, ir: Attribute, node: Node, imaginary: float = 0.0) -> SSAValue:
+        """The constant `number` of the type `ir`, of a complex one the real part, at the top of the function."""
+        key = (ir, repr((number, imaginary)))
         if (known := self._constants.get(key)) is not None:
             return known
-        op = arith.ConstantOp(_attribute(number, ir))
+        if (part := complex_part(ir)) is not None:
+            parts = ArrayAttr([FloatAttr(float(each), part) for each in (number, imaginary)])
+            op = complex.ConstantOp(parts, ComplexType(part))
+        else:
+            op = arith.ConstantOp(_attribute(number, ir))
         if self._last_constant is not None:
             self._entry.insert_op_after(op, self._last_constant)
         elif self._entry.first_op is not None:
@@ -179,9 +186,10 @@ class IRBuilder:
             self._entry.add_op(op)
         self._last_constant = op
         _stamp(op, node, None)
-        op.result.name_hint = _constant_hint(number, ir)
-        self._constants[key] = op.result
-        return op.result
+        (result,) = op.results
+        result.name_hint = _constant_hint(number, ir)
+        self._constants[key] = result
+        return result
 
     def ssa(self, value: Value, node: Node) -> SSAValue:
         """`value` as an SSA value."""
@@ -204,6 +212,13 @@ class IRBuilder:
     def _converted(self, ssa: SSAValue, source: Scalar, to: Scalar, node: Node) -> SSAValue:
         if to is BOOL:
             return self.compare("!=", Value(source, ssa), Value(source, 0 if source.is_integer else 0.0), node)
+        if to.is_complex:
+            value = Value(source, ssa)
+            real, imaginary = (self.convert(part, to.part, node) for part in self.parts(value, node))
+            return self.ssa(self.complex(real, imaginary, to, node), node)
+        if source.is_complex:
+            real = self.real_part(Value(source, ssa), node)
+            return self.ssa(self.convert(real, to, node), node)
         if source.is_float:
             if to.is_float:
                 op = arith.ExtFOp(ssa, to.float) if to.width > source.width else arith.TruncFOp(ssa, to.float)
@@ -218,6 +233,29 @@ class IRBuilder:
         else:
             return ssa
         return self.compute(op, node)
+
+    # Complex numbers.
+
+    def real_part(self, value: Value, node: Node) -> Value:
+        """The real part of a number."""
+        if not value.type.is_complex or value.number is not None:
+            return Value(value.type.part, value.now)
+        return Value(value.type.part, self.compute(complex.ReOp(self.ssa(value, node)), node))
+
+    def imaginary_part(self, value: Value, node: Node) -> Value:
+        """The imaginary part of a number, zero of one that is not complex."""
+        if not value.type.is_complex or value.number is not None:
+            return Value(value.type.part, 0 if value.type.is_integer else 0.0)
+        return Value(value.type.part, self.compute(complex.ImOp(self.ssa(value, node)), node))
+
+    def parts(self, value: Value, node: Node) -> tuple[Value, Value]:
+        """The real and the imaginary part of a number."""
+        return self.real_part(value, node), self.imaginary_part(value, node)
+
+    def complex(self, real: Value, imaginary: Value, to: Scalar, node: Node) -> Value:
+        """The number of the complex type `to` that has these parts, of the type of its parts."""
+        parts = self.ssa(real, node), self.ssa(imaginary, node)
+        return Value(to, self.compute(complex.CreateOp(*parts, cast(ComplexType, to.ir)), node))
 
     def index_of(self, value: Value, node: Node) -> Index:
         """The integer `value` as an `index`."""
@@ -260,6 +298,9 @@ class IRBuilder:
     def compare(self, operator: str, left: Value, right: Value, node: Node) -> SSAValue:
         """`left operator right`, both of one type, as an i1."""
         operands = self.ssa(left, node), self.ssa(right, node)
+        if left.type.is_complex:
+            equality = complex.EqualOp if operator == "==" else complex.NotEqualOp
+            return self.compute(equality(*operands), node)
         if left.type.is_float:
             return self.compute(arith.CmpfOp(*operands, _FLOAT_COMPARISONS[operator]), node)
         predicates = _SIGNED_COMPARISONS if left.type.signed else _UNSIGNED_COMPARISONS

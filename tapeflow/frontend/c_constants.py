@@ -41,7 +41,7 @@ def _named(declaration: Node | None) -> Number | None:
     if declaration.kind != "VAR_DECL" or not declaration.type.is_const or declaration.type.is_volatile:
         return None
     scalar, initializer = scalar_of(declaration.type), declaration.initializer
-    if scalar is None or initializer is None:
+    if scalar is None or scalar.is_complex or initializer is None:
         return None
     if declaration.is_global and all(node.kind != "INIT_LIST_EXPR" for node in initializer.walk()):
         # Clang has checked that it is constant, and folds more than we do.
@@ -56,7 +56,8 @@ def number(node: Node) -> Number | None:
     if node in _KNOWN:
         return _KNOWN[node]
     scalar = scalar_of(node.type)
-    value = None if scalar is None else _unconverted(node, scalar)
+    # Of complex numbers no sum is worked out here.
+    value = None if scalar is None or scalar.is_complex else _unconverted(node, scalar)
     known = None if value is None or scalar is None else convert_number(value, scalar)
     _KNOWN[node] = known
     return known

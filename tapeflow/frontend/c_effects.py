@@ -293,7 +293,7 @@ def _is_cheap_and_safe_itself(part: Node) -> bool:
             return part.operator != "*" and not is_assignment(part)
         case "BINARY_OPERATOR" if part.operator in ("/", "%"):
             scalar = scalar_of(part.type)
-            return scalar is not None and (scalar.is_float or integer(part.children[1]) not in (None, 0, -1))
+            return scalar is not None and (not scalar.is_integer or integer(part.children[1]) not in (None, 0, -1))
         case "BINARY_OPERATOR" if part.operator in ("<<", ">>"):
             return integer(part.children[1]) is not None
         case "BINARY_OPERATOR":
@@ -301,7 +301,7 @@ def _is_cheap_and_safe_itself(part: Node) -> bool:
         case "UNEXPOSED_EXPR" | "CSTYLE_CAST_EXPR":
             to, source = scalar_of(part.type), scalar_of(part.children[-1].type) if part.children else None
             # A conversion from float to int out of range is undefined, as a division by zero is.
-            return to is None or source is None or to.is_float or source.is_integer or to is BOOL
+            return to is None or source is None or not to.is_integer or source.is_integer or to is BOOL
         case _:
             return True
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith, func, math, memref
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tapeflow.frontend import c_effects
+from tapeflow.frontend import c_complex, c_effects
 from tapeflow.frontend.c_assignments import Assignments
 from tapeflow.frontend.c_bindings import Array, Binding, Fixed, Place, Pointer, Slot
 from tapeflow.frontend.c_builder import COMPARISONS, Index, IRBuilder, Value
@@ -65,6 +65,8 @@ class Expressions:
         Raises:
             TapeflowError: at the first part of it that the frontend does not take.
         """
+        if (imaginary := c_complex.imaginary_constant(node, self.build)) is not None:
+            return imaginary
         match node.kind:
             case "PAREN_EXPR":
                 return self.value(node.children[0])
@@ -146,6 +148,9 @@ class Expressions:
             assert scalar is not None
             return Value(scalar, known)
         if declaration.is_global:
+            scalar = self._scalar(declaration)
+            if scalar.is_complex and declaration.type.is_const and (initializer := declaration.initializer) is not None:
+                return self.value_as(initializer, scalar)
             raise node.error(
                 f"the global variable '{node.spelling}' is not constant, which is not supported",
                 "pass it as a parameter, or declare it 'static const' with a constant value",
@@ -172,8 +177,11 @@ class Expressions:
                 return self.value_as(operand, self._scalar(node))
             case "-":
                 return self._negated(node)
-            case "~":
-                scalar = self._scalar(node)
+            case "__real":
+                return self.build.real_part(self.value(operand), node)
+            case "__imag":
+                return self.build.imaginary_part(self.value(operand), node)
+            case "~" if not (scalar := self._scalar(node)).is_complex:
                 inverted = self.build.binary("^", self.value_as(operand, scalar), Value(scalar, -1), node)
                 assert inverted is not None
                 return inverted
@@ -187,6 +195,8 @@ class Expressions:
         if self.is_native(node):
             return self.build.from_index(self.index(node), scalar, node)
         operand = self.value_as(node.children[0], scalar)
+        if scalar.is_complex:
+            return c_complex.negated(self.build, operand, node)
         if scalar.is_float:
             if operand.number is not None:
                 return Value(scalar, -operand.number)
@@ -220,8 +230,10 @@ class Expressions:
         if self.is_native(node):
             return self.build.from_index(self.index(node), scalar, node)
         # Lists, not generators: generators that nest as deep as the source does use up C's stack.
-        left, right = [self.value_as(child, scalar) for child in self._operands(node)]
-        result = self.build.binary(operator, left, right, node)
+        left, right = [
+            self.value_as(child, c_complex.operand_type(self._scalar(child), scalar)) for child in node.children
+        ]
+        result = c_complex.operate(self.build, operator, left, right, node)
         assert result is not None  # clang refuses the operators that a type does not have
         return result
 
@@ -459,6 +471,9 @@ class Expressions:
             return self._call_of_file(node, function, signature)
         if (constant := node.constant) is not None:
             return Value(self._scalar(node), constant)
+        if c_complex.is_complex_function(function.spelling):
+            operands = [self.value_as(argument, self._scalar(argument)) for argument in c_effects.arguments(node)]
+            return c_complex.call(self.build, node, function, operands)
         if function.spelling.startswith("__builtin_is"):
             return self._classified(node, function.spelling)
         if is_math_function(function.spelling):

@@ -16,7 +16,7 @@ from tapeflow.frontend.c import UNNAMED
 from tapeflow.frontend.c_effects import parameters
 from tapeflow.frontend.c_records import Record, RecordArrayType
 from tapeflow.frontend.c_signatures import Parameter, Signature, signature_of
-from tapeflow.frontend.c_types import Scalar
+from tapeflow.frontend.c_types import ArrayType, Scalar
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
 
 _RUNTIME_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"tapeflow_rt\.h"[^\n]*', re.MULTILINE)
@@ -73,6 +73,7 @@ def read_prototype(path_or_source: str | os.PathLike[str], function: str) -> Pro
     kept = [declaration for declaration in declarations if not _is_tape(declaration)]
     signature = signature_of(node, kept)
     _refuse_structs(node, signature)
+    _refuse_complex(node, signature)
     own = iter(signature.parameters)
     result = signature.result
     assert not isinstance(result, Record)
@@ -90,6 +91,22 @@ def _refuse_structs(function: Node, signature: Signature) -> None:
         raise node.error(
             f"'{function.spelling}' takes or returns a struct, which is not supported here",
             "declare it with an array of numbers for each struct: '(double *)ps'",
+        )
+
+
+def _refuse_complex(function: Node, signature: Signature) -> None:
+    """Refuse complex numbers: those that generated code takes and returns are pairs of floats."""
+
+    def is_complex(type_: object) -> bool:
+        scalar = type_.element if isinstance(type_, ArrayType) else type_
+        return isinstance(scalar, Scalar) and scalar.is_complex
+
+    parameters = [parameter for parameter in signature.parameters if is_complex(parameter.type)]
+    if parameters or is_complex(signature.result):
+        node = parameters[0].declaration if parameters else function
+        raise node.error(
+            f"'{function.spelling}' takes or returns complex numbers, which is not supported here",
+            "declare it with their parts: 'double z_re, double z_im', 'double x[n][2]'",
         )
 
 

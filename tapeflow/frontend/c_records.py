@@ -225,6 +225,11 @@ def _field(member: Member, record: str, node: Node, what: str) -> Field:
             f"{where} has type '{member.type.spelling}', which is not supported",
             f"the types are {SUPPORTED_SCALARS}, structs, and arrays of them",
         )
+    if isinstance(element, Scalar) and element.is_complex:
+        raise node.error(
+            f"{where} is complex, which is not supported in structs",
+            "use a member for each part: 'double re, im', and 'CMPLX(p.re, p.im)'",
+        )
     return Field(member.name, element, tuple(extents), member.offset // 8)
 
 

@@ -20,7 +20,10 @@ _GOTO = "write the loop with 'while', leave it with 'break' or 'return', and ski
 _SUBSCRIPT = "name the array and give all its subscripts: 'A[i][j]'"
 _SEPARATE = "make it a statement of its own, before or after this one"
 
-_COMPLEX = _Refusal("complex numbers are not supported", "keep real and imaginary parts in two variables")
+_PART = _Refusal(
+    "a part of a complex number is not supported where a variable is wanted",
+    "set the whole number: 'z = CMPLX(x, cimag(z))'",
+)
 
 _BY_KIND = {
     "GOTO_STMT": _Refusal("'goto' is not supported: control must be nested", _GOTO),
@@ -37,9 +40,7 @@ _BY_KIND = {
     "StmtExpr": _Refusal("statement expressions are a GNU extension and not supported", "use statements"),
     "ADDR_LABEL_EXPR": _Refusal("addresses of labels are a GNU extension and not supported"),
     "GENERIC_SELECTION_EXPR": _Refusal("_Generic is not supported", "write the expression for the type at hand"),
-    "IMAGINARY_LITERAL": _Refusal(
-        "complex numbers are not supported", "keep real and imaginary parts in two variables"
-    ),
+    "IMAGINARY_LITERAL": _Refusal("a complex integer is not supported", "write it with a point: '2.0i'"),
     "CXX_UNARY_EXPR": _Refusal("'sizeof' of what is only known at run time is not supported", "write out the number"),
     "CALL_EXPR": _Refusal("a call inside an expression that is a statement is not supported", _SEPARATE),
     "UNEXPOSED_EXPR": _Refusal("this expression is an extension of C and not supported", "write it in standard C"),
@@ -47,8 +48,9 @@ _BY_KIND = {
 
 _BY_OPERATOR = {
     "&": _Refusal("the address of a variable or element is not supported: the pointer could escape", _SUBSCRIPT),
-    "__real": _COMPLEX,
-    "__imag": _COMPLEX,
+    "__real": _PART,
+    "__imag": _PART,
+    "~": _Refusal("'~' of a complex number is a GNU extension and not supported", "write 'conj(z)'"),
 }
 
 
@@ -85,6 +87,8 @@ def pointer_value(node: Node) -> TapeflowError:
 
 def unsupported_value(node: Node) -> TapeflowError:
     """The refusal of an expression for its type, which is no pointer."""
+    if node.kind == "IMAGINARY_LITERAL":
+        return unsupported(node)
     return node.error(
         f"a value of type '{node.type.spelling}' is not supported",
         f"the types are {SUPPORTED_SCALARS}: convert where the value comes from",

@@ -18,9 +18,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, complex, func, memref
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
+    ComplexType,
     FileLineColLoc,
     FloatAttr,
     FunctionType,
@@ -32,6 +34,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.dialects.ad import RuleOp, expected_jvp, expected_vjp
 from tapeflow.errors import TapeflowError
 
@@ -148,8 +151,7 @@ def _around(derivative: func.FuncOp, wanted: FunctionType, location: FileLineCol
     first = add(arith.ConstantOp(IntegerAttr.from_index_int_value(0)))
     places: list[SSAValue] = []
     for type_ in list(wanted.outputs)[len(derivative.function_type.outputs) :]:
-        assert isinstance(type_, AnyFloat)
-        zero = add(arith.ConstantOp(FloatAttr(0.0, type_)))
+        zero = add(_zero(type_))
         place = add(memref.AllocaOp.get(type_, shape=[1]))
         store = memref.StoreOp.get(zero, place, [first])
         store.location = location
@@ -164,6 +166,14 @@ def _around(derivative: func.FuncOp, wanted: FunctionType, location: FileLineCol
     returned.location = location
     block.add_op(returned)
     return op
+
+
+def _zero(type_: Attribute) -> Operation:
+    """The constant 0 of a floating-point type, real or complex."""
+    if (part := complex_part(type_)) is not None:
+        return complex.ConstantOp(ArrayAttr([FloatAttr(0.0, part)] * 2), ComplexType(part))
+    assert isinstance(type_, AnyFloat)
+    return arith.ConstantOp(FloatAttr(0.0, type_))
 
 
 def _declared(name: str, wanted: FunctionType) -> str:
@@ -186,4 +196,14 @@ def _pointed_at(type_: Attribute) -> Attribute | None:
     return None
 
 
-_SPELLED = {"f64": "double", "f32": "float", "i32": "int", "i64": "long", "i8": "char", "i16": "short", "i1": "_Bool"}
+_SPELLED = {
+    "f64": "double",
+    "f32": "float",
+    "complex<f64>": "double complex",
+    "complex<f32>": "float complex",
+    "i32": "int",
+    "i64": "long",
+    "i8": "char",
+    "i16": "short",
+    "i1": "_Bool",
+}

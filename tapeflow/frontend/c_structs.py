@@ -202,7 +202,7 @@ class Records:
         """Set all numbers of the struct that `struct` points at to zero."""
 
         def make(_: tuple[str, ...], array: Array, subscripts: Sequence[Index], __: Sequence[Index]) -> None:
-            zero = Value(array.type.element, 0.0 if array.type.element.is_float else 0)
+            zero = Value(array.type.element, 0 if array.type.element.is_integer else 0.0)
             self._expressions.assignments.store(self._pointers.place(array, subscripts, node), zero, node)
 
         assert isinstance(struct.array, RecordArray)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ComplexType,
     Float32Type,
     Float64Type,
     IntegerType,
@@ -39,14 +40,26 @@ class Scalar:
     """
 
     name: str
-    ir: IntegerType | Float32Type | Float64Type
+    ir: IntegerType | Float32Type | Float64Type | ComplexType
     rank: int
     signed: bool = True
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a floating-point type."""
-        return not isinstance(self.ir, IntegerType)
+        """Whether it is a real floating-point type."""
+        return isinstance(self.ir, Float32Type | Float64Type)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is a type of complex numbers."""
+        return isinstance(self.ir, ComplexType)
+
+    @property
+    def part(self) -> Scalar:
+        """The type of the two parts of a complex type; itself of any other."""
+        if not self.is_complex:
+            return self
+        return FLOAT if self == FLOAT_COMPLEX else DOUBLE
 
     @property
     def is_integer(self) -> bool:
@@ -61,14 +74,14 @@ class Scalar:
 
     @property
     def float(self) -> Float32Type | Float64Type:
-        """The type in the IR of a floating-point type."""
-        assert not isinstance(self.ir, IntegerType)
+        """The type in the IR of a real floating-point type."""
+        assert isinstance(self.ir, Float32Type | Float64Type)
         return self.ir
 
     @property
     def width(self) -> int:
         """Its size in bits."""
-        return self.ir.bitwidth
+        return 2 * self.part.width if isinstance(self.ir, ComplexType) else self.ir.bitwidth
 
     @property
     def is_extended_by_zeros(self) -> bool:
@@ -92,6 +105,8 @@ LONG = Scalar("long", i64, 7)
 UNSIGNED_LONG = Scalar("unsigned long", i64, 8, signed=False)
 FLOAT = Scalar("float", f32, 9)
 DOUBLE = Scalar("double", f64, 10)
+FLOAT_COMPLEX = Scalar("float complex", ComplexType(f32), 11)
+DOUBLE_COMPLEX = Scalar("double complex", ComplexType(f64), 12)
 
 _SCALARS = {
     "BOOL": BOOL,
@@ -110,11 +125,13 @@ _SCALARS = {
     "DOUBLE": DOUBLE,
 }
 
-SUPPORTED_SCALARS = "double, float, the integer types, enums and bool"
+SUPPORTED_SCALARS = "double, float, both also complex, the integer types, enums and bool"
 
 
 def scalar_of(source_type: SourceType) -> Scalar | None:
     """The arithmetic type that `source_type` is, None if it is none that we know."""
+    if source_type.kind == "COMPLEX":
+        return {"FLOAT": FLOAT_COMPLEX, "DOUBLE": DOUBLE_COMPLEX}.get(source_type.element.kind)
     return _SCALARS.get(source_type.enumerated.kind if source_type.kind == "ENUM" else source_type.kind)
 
 
@@ -126,7 +143,9 @@ def promoted(scalar: Scalar) -> Scalar:
 def common(left: Scalar, right: Scalar) -> Scalar:
     """The type that C's usual arithmetic conversions bring two operands to."""
     # Promoted, int < unsigned < long < unsigned long < float < double: with 64-bit long each holds, or outranks, the
-    # ones below.
+    # ones below. With a complex operand the parts are of the type that two real operands would be converted to.
+    if left.is_complex or right.is_complex:
+        return DOUBLE_COMPLEX if DOUBLE in (left.part, right.part) else FLOAT_COMPLEX
     return max(promoted(left), promoted(right), key=lambda scalar: scalar.rank)
 
 
@@ -150,6 +169,9 @@ def convert_number(number: Number, to: Scalar) -> Number | None:
     """`number` converted to `to` as C does; None where C leaves the result undefined."""
     if to is BOOL:
         return int(number != 0)
+    if to.is_complex:
+        # The imaginary part is zero: only numbers that come from real ones are known while importing.
+        return convert_number(number, to.part)
     if to.is_float:
         # Python rounds an int to the nearest double; to float that must be one rounding, not two.
         if isinstance(number, int) and to is FLOAT and abs(number) > 1 << 53:

@@ -99,6 +99,7 @@ class _Batch:
                 attributes["tapeflow.extents"] = ArrayAttr([*extents, StringAttr(str(self._count))])
             # With room for all members, the derivatives of a struct's numbers no longer lie as in a struct.
             attributes.pop("tapeflow.record", None)
+            attributes.pop("tapeflow.complex", None)
             if is_array(seed):
                 self._arrays[seed] = array
             else:

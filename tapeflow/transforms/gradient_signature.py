@@ -57,7 +57,7 @@ def text_of(attribute: Attribute) -> str:
     return attribute.data
 
 
-SHARED = ("tapeflow.extents", "tapeflow.record")
+SHARED = ("tapeflow.extents", "tapeflow.record", "tapeflow.complex")
 """The attributes of an array that its shadow, or its tangent, has too."""
 
 

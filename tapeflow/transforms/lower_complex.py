@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -38,6 +39,7 @@ from tapeflow.transforms.complex_arithmetic import FORMULAS, Pair, Real
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.loop_nest import index_constant
 from tapeflow.transforms.lower_arithmetic import check_library_name
+from tapeflow.transforms.promote_scalars import is_scalar_variable
 
 PARTS = ("re", "im")
 """What is behind the name of a complex number in the names of its parts."""
@@ -150,6 +152,7 @@ class _Lowering:
     def __init__(self, function: func.FuncOp, functions: Mapping[str, func.FuncOp]):
         self._function, self._functions = function, functions
         self._pairs: dict[SSAValue, Pair] = {}
+        self._variables: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
         self._replaced: list[Operation] = []
         self._split: list[BlockArgument] = []
 
@@ -249,6 +252,20 @@ class _Lowering:
                     check_library_name("hypot", op, self._functions)
                 operands = [self._pair(operand, build) for operand in op.operands]
                 self._replace(op, formula(*operands), build)
+            case memref.AllocaOp() | memref.AllocOp() if is_complex_array(op.memref.type) and is_scalar_variable(op):
+                self._variable(op, build)
+            case memref.LoadOp() if op.memref in self._variables:
+                real, imaginary = (build.value(memref.LoadOp.get(part, [])) for part in self._variables[op.memref])
+                self._replace(op, (Real(real, build), Real(imaginary, build)), build)
+            case memref.StoreOp() if op.memref in self._variables:
+                variables = self._variables[op.memref]
+                for part, variable in zip(self._pair(op.value, build), variables, strict=True):
+                    build.insert(memref.StoreOp.get(part.value, variable, []))
+                self._replaced.append(op)
+            case memref.DeallocOp() if op.memref in self._variables:
+                for variable in self._variables[op.memref]:
+                    build.insert(memref.DeallocOp.get(variable))
+                self._replaced.append(op)
             case memref.LoadOp() if is_complex(op.res.type):
                 loads = [
                     build.value(memref.LoadOp.get(op.memref, [*op.indices, index_constant(part, build)]))
@@ -308,6 +325,19 @@ class _Lowering:
             if name is not None:
                 _name(value, name)
             result.replace_all_uses_with(value)
+        self._replaced.append(op)
+
+    def _variable(self, op: memref.AllocaOp | memref.AllocOp, build: LocatedBuilder) -> None:
+        """Two variables instead of one, so that `promote_scalars` can make values of them."""
+        name = source_name(op.memref)
+        part = complex_part(op.memref.type.element_type)
+        assert part is not None
+        parts: list[SSAValue] = []
+        for suffix in PARTS:
+            parts.append(build.value(memref.AllocaOp.get(part, shape=[])))
+            if name is not None:
+                set_source_name(parts[-1], f"{name}_{suffix}")
+        self._variables[op.memref] = (parts[0], parts[1])
         self._replaced.append(op)
 
     def _constant(self, op: complex.ConstantOp, build: LocatedBuilder) -> None:
@@ -407,10 +437,12 @@ def _paired_attributes(attribute: DictionaryAttr, type_: Attribute, name: str | 
     called = declared.data if isinstance(declared, StringAttr) else name
     if is_complex(type_):
         for part in PARTS:
-            own = {} if called is None else {"tapeflow.name": StringAttr(f"{called}_{part}")}
-            yield DictionaryAttr({**attribute.data, **own})
-    elif is_complex_array(type_) and isinstance(spelled := attribute.data.get("tapeflow.extents"), ArrayAttr):
-        extents = ArrayAttr([*cast(ArrayAttr[StringAttr], spelled), StringAttr("2")])
-        yield DictionaryAttr({**attribute.data, "tapeflow.extents": extents})
+            named = {} if called is None else {"tapeflow.name": StringAttr(f"{called}_{part}")}
+            yield DictionaryAttr({**attribute.data, **named})
+    elif is_complex_array(type_):
+        own: dict[str, Attribute] = {"tapeflow.complex": UnitAttr()}
+        if isinstance(spelled := attribute.data.get("tapeflow.extents"), ArrayAttr):
+            own["tapeflow.extents"] = ArrayAttr([*cast(ArrayAttr[StringAttr], spelled), StringAttr("2")])
+        yield DictionaryAttr({**attribute.data, **own})
     else:
         yield attribute

@@ -546,9 +546,9 @@ REST = [
     ),
     Refused(
         "complex_parameter",
-        "double f(double _Complex a) { return 1; }",
-        "1:26",
-        "the parameter 'a' has type '_Complex double', which is not supported",
+        "double f(long double _Complex a) { return 1; }",
+        "1:31",
+        "the parameter 'a' has type '_Complex long double', which is not supported",
     ),
     Refused(
         "function_parameter",
@@ -611,10 +611,66 @@ REST = [
         "'b' has type 'long double', which is not supported",
     ),
     Refused(
-        "complex",
-        "double f(double a) {\n  double _Complex z = a;\n  return __real__ z;\n}",
-        "2:19",
-        "'z' has type '_Complex double', which is not supported",
+        "complex_integer",
+        "double f(double a) {\n  int _Complex z = a;\n  return __real__ z;\n}",
+        "2:16",
+        "'z' has type '_Complex int', which is not supported",
+    ),
+    Refused(
+        "complex_member",
+        "struct P {double _Complex z;};\ndouble f(struct P *p) { return 1; }",
+        "2:20",
+        "the parameter 'p' is of type 'struct P', whose member 'z' is complex, which is not supported in structs",
+    ),
+    Refused(
+        "part_of_complex_assigned",
+        "double f(double _Complex z) {\n  __imag__ z = 1;\n  return __real__ z;\n}",
+        "2:3",
+        "a part of a complex number is not supported where a variable is wanted",
+    ),
+    Refused(
+        "part_of_complex_updated",
+        "double f(double _Complex *z) {\n  __real__ z[0] += 1;\n  return __real__ z[0];\n}",
+        "2:3",
+        "a part of a complex number is not supported where a variable is wanted",
+    ),
+    Refused(
+        "complex_conjugate",
+        "double f(double _Complex z) { return __real__ ~z; }",
+        "1:47",
+        "'~' of a complex number is a GNU extension and not supported",
+    ),
+    Refused(
+        "complex_literal_of_integers",
+        "double f(double _Complex z) { return __real__ (z + 2i); }",
+        "1:52",
+        "a complex integer is not supported",
+    ),
+    Refused(
+        "complex_projection",
+        "#include <complex.h>\ndouble f(double complex z) { return creal(cproj(z)); }",
+        "2:43",
+        "'cproj' is not supported",
+    ),
+    Refused(
+        "complex_inverse_function",
+        "#include <complex.h>\nfloat f(float complex z) { return crealf(cacosf(z)); }",
+        "2:42",
+        "'cacosf' is not supported",
+    ),
+    Refused(
+        "complex_pointer_as_pairs",
+        "double f(double _Complex *z) {\n  double *x = (double *)z;\n  return x[0];\n}",
+        "2:15",
+        "the cast of a pointer to 'double *' is not supported",
+    ),
+    Refused(
+        "complex_rule",
+        "#pragma tapeflow rule(g, vjp=h)\ndouble _Complex g(double _Complex z) { return z; }\n"
+        "double h(double _Complex z, double _Complex s) { return 1; }\n"
+        "double f(double _Complex z) { return __real__ g(z); }",
+        "1:1",
+        "'h' does not fit as the vjp of 'g'",
     ),
     Refused(
         "volatile",
