@@ -93,13 +93,21 @@ def without_exits(source: Source, loop: ast.For | ast.While, is_inside: bool) ->
         _place((leaving.test, goes_on, goes_on.operand), loop.test)
     result.append(ast.copy_location(leaving, loop))
     if returns:
-        result.append(_returned(source, loop, returns, is_inside))
-    if loop.orelse:
+        # What only 'return' leaves has returned, if it is left at all.
+        behind = _returned(source, loop, returns, is_inside or (not breaks and _goes_on_forever(loop)))
+        result.append(behind)
+        if not breaks:
+            behind.orelse.extend(loop.orelse)
+    if breaks and loop.orelse:
         skipped = ast.UnaryOp(ast.Not(), ast.Name(left, ast.Load()))
         branch = ast.If(skipped, loop.orelse, [])
         _place((branch, skipped, skipped.operand), loop.orelse[0])
         result.append(branch)
     return result
+
+
+def _goes_on_forever(loop: ast.For | ast.While) -> bool:
+    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
 
 
 def _check_declared(source: Source, returns: Sequence[ast.Return]) -> None:

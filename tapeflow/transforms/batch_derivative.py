@@ -245,7 +245,7 @@ class _Batch:
                     f"the call of '{op.callee.string_value()}' stays a call, and takes part in this derivative: it has "
                     "no form for several members of a batch",
                     location=op.location,
-                    hint="ask for the derivatives one at a time, or have it inlined",
+                    hint="ask for the derivatives one at a time; or raise inline_limit, unless it is recursive",
                 )
             case _:
                 raise TapeflowError(

@@ -48,6 +48,33 @@ def else_without_break(n: int, x: f64[n]) -> float:
     return s
 
 
+def return_is_the_only_way_out(n: int, x: f64[n]) -> float:
+    s = 1.0
+    i = 0
+    while True:
+        for j in range(n):
+            if x[j] > 0.5:
+                break  # of the inner loop
+            s += x[j] * s
+        i += 1
+        if i >= n:
+            return s
+
+
+def else_returns_too(n: int, x: f64[n]) -> float:
+    for k in range(2):
+        for i in range(n):
+            if x[i] > 1.5:
+                return x[i]
+        else:
+            x[0] += 0.25
+            if k > 0:
+                continue
+        x[1] *= 0.5
+    else:
+        return x[0] * x[1]
+
+
 def break_in_while(n: int, x: f64[n]) -> float:
     i, s = 0, 0.0
     while i < n:
@@ -230,7 +257,7 @@ def called(n: int, x: f64[n]) -> float:
 OVER_ARRAYS = [
     break_in_for, else_of_for, else_without_break, break_in_while, return_in_for, return_from_while, return_nothing,
     jumps_that_may_go_on, return_that_may_go_on, counts_down, stops_at_once, bounds_are_read_once,
-    returns_a_truth_value, called, several_returned,
+    returns_a_truth_value, called, several_returned, return_is_the_only_way_out, else_returns_too,
 ]  # fmt: skip
 
 
