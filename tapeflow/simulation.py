@@ -73,11 +73,12 @@ def simulate(
 
     Raises:
         ArgumentError: an argument or seed does not fit the kernel.
-        TapeflowError: the gradient's layers are larger than the machine's scratchpad; there is no such machine, or no C
-            compiler.
+        TapeflowError: this is no gradient, but e.g. forward mode; its layers are larger than the machine's scratchpad,
+            or it has calls that were kept; there is no such machine, or no C compiler.
         MemoryError: there is no memory for the tape.
     """
     chosen = machine(hardware)
+    _check_kind(gradient)
     _check_calls(gradient)
     _check_scratchpad(gradient, chosen)
     printed = gradient.compiled.printed
@@ -103,6 +104,15 @@ def _block_names(printed: PrintedC) -> dict[str, str]:
         head = lines[block.line - 2].partition("{")[0].strip() if block.kind == "loop" else ""
         names[str(block.line)] = f"{head or block.kind} at line {block.line - bool(head)}"
     return names
+
+
+def _check_kind(gradient: Gradient) -> None:
+    """Functions that take tangents have other arguments than the model's call passes."""
+    if type(gradient) is not Gradient:
+        raise TapeflowError(
+            f"the modelled machine runs gradients, and this is a {type(gradient).__name__}",
+            hint="make one with tapeflow.gradient(kernel, wrt=[...])",
+        )
 
 
 def _check_calls(gradient: Gradient) -> None:

@@ -111,6 +111,17 @@ def test_layers_must_fit_the_scratchpad(worked_example):
         tapeflow.simulate(worked_example, arguments, hardware="cache-32k")
 
 
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(tapeflow.jvp, "Jvp"), (tapeflow.hvp, "HessianProduct"), (tapeflow.jacobian, "Jacobian")],
+)
+def test_what_takes_other_arguments_than_a_gradient_is_refused(make, kind):
+    # Forward mode was called with the arguments of a gradient, and the process died.
+    made = make(tapeflow.load(SUITE["logsum"].source), wrt=["x"])
+    with pytest.raises(tapeflow.TapeflowError, match=f"the modelled machine runs gradients, and this is a {kind}"):
+        tapeflow.simulate(made, [3, np.ones(3)], hardware="cache-2k")
+
+
 def test_machines_come_by_name_object_or_file(worked_example, tmp_path):
     arguments = list(SUITE["worked_example"].arguments("mini").values())
     (tmp_path / "mine.yaml").write_text(
