@@ -14,10 +14,12 @@ from xdsl.ir import Operation
 
 from tapeflow.analysis.requests import is_derivative
 from tapeflow.backend.c_calls import Callees, called_by, extents_asked
-from tapeflow.backend.c_function import FunctionPrinter, RecordType
+from tapeflow.backend.c_externals import external_signature, externals_of
+from tapeflow.backend.c_function import FunctionPrinter, RecordType, declarator
 from tapeflow.backend.c_header import header_text
 from tapeflow.backend.c_names import Scope
-from tapeflow.backend.c_text import Line, Text
+from tapeflow.backend.c_text import Line, Text, wrapped
+from tapeflow.backend.c_types import c_type
 from tapeflow.backend.printed import PrintedC, PrintedFunction
 from tapeflow.errors import TapeflowError
 
@@ -43,6 +45,9 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
     names = [file_scope.take(function.sym_name.data) for function in functions]
     asked = extents_asked((*nested, *functions))
     callees = Callees()
+    externals = externals_of((*nested, *functions))
+    for external in externals:
+        callees.signatures[external.sym_name.data] = external_signature(external, file_scope)
     inner = _nested_printers(nested, functions, file_scope, text, callees)
     printers = [
         FunctionPrinter(function, c_name, file_scope, text, callees, asked[function])
@@ -56,13 +61,15 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         records += printer.record_types()
     file_name = names[functions.index(_most_wanted(functions))]
     include = [Line(f'#include "{file_name}.h"'), Line("")]
-    text.lines = [*include, *_record_lines(records), *_prototypes(inner), *text.lines]
+    declared = _externals([callees.signatures[external.sym_name.data] for external in externals])
+    text.lines = [*include, *declared, *_record_lines(records), *_prototypes(inner), *text.lines]
     return PrintedC(
         name=file_name,
         source=str(text),
         header=header_text(file_name, printers),
         functions=tuple(printer.signature for printer in printers),
         blocks=tuple(text.numbered()),
+        externals=tuple((external.sym_name.data, external.location) for external in externals),
     )
 
 
@@ -92,6 +99,17 @@ def _nested_printers(
 def _prototypes(printers: Sequence[FunctionPrinter]) -> list[Line]:
     """Declarations of the functions that others of the file call."""
     lines = [Line(line) for printer in printers for line in _declared(printer)]
+    return [*lines, Line("")] if lines else []
+
+
+def _externals(signatures: Sequence[PrintedFunction]) -> list[Line]:
+    """Declarations of the functions that the user links."""
+    lines: list[Line] = []
+    for signature in signatures:
+        returned = "void" if signature.returned is None else c_type(signature.results[signature.returned])
+        parameters = [declarator(parameter, False).rstrip() for parameter in signature.parameters] or ["void"]
+        *first, last = wrapped(f"extern {returned} {signature.name}(", parameters, ")")
+        lines += map(Line, [*first, f"{last};"])
     return [*lines, Line("")] if lines else []
 
 

@@ -278,10 +278,17 @@ class NativeFunction:
         name: of the function in it.
 
     Raises:
-        TapeflowError: there is no C compiler, or it refuses the text.
+        TapeflowError: there is no C compiler, or it refuses the text; a function that it calls is only declared.
     """
 
     def __init__(self, printed: PrintedC, name: str):
+        for external, location in printed.externals:
+            raise TapeflowError(
+                f"'{external}' is only declared here, so what calls it cannot be run from here",
+                location=location,
+                hint="write it as C, with 'tapeflow grad' or 'tapeflow jvp', and link that with the object that "
+                f"defines '{external}'",
+            )
         self.signature = printed.function(name)
         self._load(self._compile(printed))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation
 
 
@@ -84,6 +85,7 @@ class PrintedC:
         header: text of `<name>.h`, for C and C++.
         functions: in the order of the source.
         blocks: in the order of the source.
+        externals: the functions that are called and only declared, which the user links: each with its place.
     """
 
     name: str
@@ -91,6 +93,7 @@ class PrintedC:
     header: str
     functions: tuple[PrintedFunction, ...]
     blocks: tuple[PrintedBlock, ...]
+    externals: tuple[tuple[str, LocationAttr], ...] = ()
 
     def function(self, symbol: str) -> PrintedFunction:
         """The function that the IR calls `symbol`.

@@ -2,14 +2,25 @@
 
 // What has no C is refused with its place and a remedy.
 
-func.func private @g(f64) -> f64
+func.func private @double(f64) -> f64 loc("f.c":3:7)
 
 func.func @calls(%a: f64) -> f64 {
-  %b = func.call @g(%a) : (f64) -> f64 loc("f.c":3:7)
+  %b = func.call @double(%a) : (f64) -> f64
   func.return %b : f64
 }
-// CHECK: f.c:3:7: error: 'func.call' cannot be printed as C
-// CHECK-NEXT: help: inline calls first, with the pass ad-prepare
+// CHECK: f.c:3:7: error: 'double' is only declared here, and cannot have that name in the generated C
+// CHECK-NEXT: help: call it something else
+
+// -----
+
+func.func private @g(memref<?x?xf64>) -> f64 loc("f.c":3:7)
+
+func.func @calls(%a: memref<?x?xf64> {tapeflow.name = "a", tapeflow.extents = ["", ""]}) -> f64 {
+  %b = func.call @g(%a) : (memref<?x?xf64>) -> f64
+  func.return %b : f64
+}
+// CHECK: f.c:3:7: error: 'g' is only declared here, and takes an array of type memref<?x?xf64>, which C cannot be passed
+// CHECK-NEXT: help: let all extents but the outermost be numbers, without a layout
 
 // -----
 
