@@ -17,7 +17,7 @@ from tapeflow import cli_hardware
 from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED
 from tapeflow.cli_json import Json, print_json
 from tapeflow.errors import TapeflowError, TapeflowRemark
-from tapeflow.loading import load
+from tapeflow.loading import Kernel, load
 from tapeflow.options import STAGES, Options
 from tapeflow.random_arguments import complete_arguments, parse_assignment, read_archive
 
@@ -280,6 +280,7 @@ def simulate(
     report: Annotated[
         Path | None, typer.Option(help="Write a page with numbers, pictures and machines to this folder.")
     ] = None,
+    inline_limit: InlineLimit = INLINE_LIMIT,
     arg: ArgumentValues = None,
     args: ArgumentFile = None,
     seed: Seed = 0,
@@ -302,11 +303,11 @@ def simulate(
 
     With a kernel and an object, the object runs on the machine that is compared with.
     """
-    from tapeflow.cli_pictures import check_timeline_path, report_files, timeline_file
+    from tapeflow.cli_pictures import check_places, report_files, timeline_file
     from tapeflow.files import write_together
     from tapeflow.hardware import Comparison
 
-    check_timeline_path(timeline)
+    check_places(timeline, report)
     _check_what_is_simulated(kernel, wrt, objects, entry, source)
     about_object = {"entry": entry, "source": source, "interval": interval, "slack": slack}
     _refuse_without(objects, "an object: give --object", **about_object)
@@ -322,7 +323,7 @@ def simulate(
     if kernel is not None:
         names = [hardware] if against is None or objects else [against, hardware]
         given = (arg, args, seed, drawn)
-        reports += _simulate_kernel(kernel, function, wrt or [], names, given, recorded)
+        reports += _simulate_kernel(load(kernel, function), wrt or [], names, inline_limit, given, recorded)
     files = {} if timeline is None else timeline_file(reports[-1], timeline)
     if report is not None:
         files |= report_files(reports, report)
@@ -361,17 +362,17 @@ def _refuse_without(subject: object, need: str, **options: object) -> None:
 
 
 def _simulate_kernel(
-    kernel: Path, function: str | None, wrt: list[str], names: list[str], given: _Given, recorded: dict[str, bool]
+    kernel: Kernel, wrt: list[str], names: list[str], inline_limit: int, given: _Given, recorded: dict[str, bool]
 ) -> list[Report]:
     from tapeflow.api import gradient
     from tapeflow.simulation import machine, options_for
     from tapeflow.simulation import simulate as simulate_gradient
 
-    loaded = load(kernel, function)
     reports: list[Report] = []
     for name in names:
         chosen = machine(name)
-        made = gradient(loaded, wrt=_names(wrt), options=options_for(chosen))
+        options = options_for(chosen).model_copy(update={"inline_limit": inline_limit})
+        made = gradient(kernel, wrt=_names(wrt), options=options)
         arguments = _arguments(made.parameters, *given)
         with _working(f"running {made.name} on {chosen.name}"):
             reports.append(

@@ -9,17 +9,28 @@ from pathlib import Path
 import typer
 
 from tapeflow.errors import TapeflowError
+from tapeflow.files import check_writable
 from tapeflow.hardware import Report
 
 
-def check_timeline_path(path: Path | None) -> None:
-    """Refuse what is neither a trace nor a picture, before anything is run.
+def check_places(timeline: Path | None, report: Path | None) -> None:
+    """Refuse a timeline that is neither a trace nor a picture, and places that cannot be written, before a long run.
 
     Raises:
-        typer.BadParameter: the file's ending says neither.
+        typer.BadParameter: the timeline's ending says neither.
+        TapeflowError: a place cannot be written.
     """
-    if path is not None and path.suffix not in (".json", ".png"):
-        raise typer.BadParameter(f"--timeline: '{path}' ends neither in .json (a trace) nor in .png (a picture)")
+    if timeline is not None:
+        if timeline.suffix not in (".json", ".png"):
+            raise typer.BadParameter(
+                f"--timeline: '{timeline}' ends neither in .json (a trace) nor in .png (a picture)"
+            )
+        check_writable(timeline)
+    if report is not None:
+        there = next(path for path in (report, *report.parents) if path.exists())
+        if not there.is_dir():
+            raise TapeflowError(f"cannot make the folder {report}: {there} is a file")
+        check_writable(there / "index.html")
 
 
 def timeline_file(report: Report, path: Path) -> dict[Path, str | bytes]:

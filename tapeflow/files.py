@@ -34,6 +34,20 @@ def write_together(files: Mapping[Path, str | bytes]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, as far as can be told without writing it.
+
+    Raises:
+        TapeflowError: its folder is missing or may not be written to, or it is a folder itself.
+    """
+    if path.is_dir():
+        raise TapeflowError(f"cannot write {path}: {os.strerror(errno.EISDIR)}")
+    if not path.parent.is_dir():
+        raise TapeflowError(f"cannot write {path}: {os.strerror(errno.ENOENT)}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise TapeflowError(f"cannot write {path}: {os.strerror(errno.EACCES)}")
+
+
 def _write_beside(path: Path, content: str | bytes) -> Path:
     """Write `content` to a new file in the folder of `path`, with the permissions that a new file there gets."""
     if path.is_dir():

@@ -122,3 +122,34 @@ def test_simulate_writes_a_timeline_and_a_page(monkeypatch: pytest.MonkeyPatch, 
     assert json.loads((tmp_path / "out" / "new" / "timeline.json").read_text()) == trace
     assert "cannot make the folder run.png" in run("--report", "run.png", code=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run.json", "run.png"]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (["--timeline", "missing/run.json"], "cannot write missing/run.json: No such file or directory"),
+        (["--timeline", "folder.json"], "cannot write folder.json: Is a directory"),
+        (["--report", "file/page"], "cannot make the folder file/page: file is a file"),
+    ],
+)
+def test_places_are_checked_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path, place, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "file").touch()
+    done = CliRunner().invoke(
+        cli.app, ["simulate", "no_such_kernel.c", "--wrt", "x", "--hardware", "stream-1k", *place]
+    )
+    assert done.exit_code == 1
+    # The kernel is not even looked for.
+    assert str(done.exception) == f"error: {message}"
+
+
+def test_calls_that_stay_are_not_simulated_and_the_limit_is_an_option(tmp_path):
+    (tmp_path / "twice.c").write_text(
+        "static double g(double x) { return x * x; }\ndouble twice(double x) { return g(x) + g(x + 1); }\n"
+    )
+    options = ["simulate", str(tmp_path / "twice.c"), "--wrt", "x", "--hardware", "cache-2k"]
+    done = CliRunner().invoke(cli.app, [*options, "--inline-limit", "0"])
+    assert done.exit_code == 1
+    assert "the modelled machine runs no calls" in str(done.exception)
+    assert CliRunner().invoke(cli.app, options).exit_code == 0
