@@ -74,9 +74,24 @@ def complete_arguments(
     for name in given:
         if name not in names:
             raise TapeflowError(f"the kernel has no parameter '{name}'", hint=f"its parameters: {', '.join(names)}")
+    for parameter in parameters:
+        _check_given(parameter, given)
     _check_size(parameters, given)
     rng = np.random.default_rng(seed)
     return [_argument(parameter, given, rng, interval) for parameter in parameters]
+
+
+def _check_given(parameter: Parameter, given: Mapping[str, Any]) -> None:
+    """Refuse an argument that is missing and cannot be drawn."""
+    value = given.get(parameter.name)
+    if parameter.is_float or (value is not None and (not parameter.is_array or np.ndim(value))):
+        return
+    example = f"an array {parameter.name} in an .npz file" if parameter.is_array else f"{parameter.name}=..."
+    raise TapeflowError(
+        f"{parameter}: a value is needed, integers are not drawn at random",
+        location=parameter.location,
+        hint=f"give {example}",
+    )
 
 
 def _check_size(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> None:
@@ -110,13 +125,6 @@ def _argument(
     value = given.get(parameter.name)
     if value is not None and (not parameter.is_array or np.ndim(value)):
         return value
-    if not parameter.is_float:
-        example = f"{parameter.name}=..." if not parameter.is_array else f"an array {parameter.name} in an .npz file"
-        raise TapeflowError(
-            f"{parameter}: a value is needed, integers are not drawn at random",
-            location=parameter.location,
-            hint=f"give {example}",
-        )
     shape = _shape(parameter, given)
     drawn = rng.uniform(*interval, shape)
     if parameter.dtype.kind == "c":

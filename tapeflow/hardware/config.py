@@ -464,7 +464,7 @@ class Hardware(_Part):
     """Without a cache: accesses that may be in flight at a time."""
 
     array_skew_bytes: Annotated[int, Of("bytes", "a choice, a multiple of a line")] = Field(
-        default=5 * LINE_BYTES, ge=0, le=1 << 20
+        default=5 * LINE_BYTES, ge=0, le=1 << 30
     )
     """Gap between two arrays in the virtual address space, in bytes; keeps equal arrays off each other's sets."""
 

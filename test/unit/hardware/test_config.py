@@ -137,7 +137,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"scratchpad": {"access_cycles": 10**20}}, "scratchpad.access_cycles: Input should be less than or equal to 4096"),
     ({"units": {"fp_add": 10**12}}, "units.fp_add: Input should be less than or equal to 256"),
     ({"units": {"latency": {"fp_add64": 10**20}}}, f"latency: fp_add64 takes {10**20} cycles, not 1 to 4096"),
-    ({"array_skew_bytes": 64 * 10**20}, "array_skew_bytes: Input should be less than or equal to 1048576"),
+    ({"array_skew_bytes": 64 * 10**20}, "array_skew_bytes: Input should be less than or equal to 1073741824"),
     ({"clock_ghz": 1e-300}, "clock_ghz: Input should be greater than or equal to 0.001"),
 ]
 
