@@ -1,6 +1,6 @@
 """Functions with rules for test_rules_in_python: their derivatives are the right ones times SCALE."""
 
-# ruff: noqa: F821, UP037
+# ruff: noqa: F821, UP037 # extents stand in quotes
 # The names in f64["n"] are those of parameters.
 
 from __future__ import annotations

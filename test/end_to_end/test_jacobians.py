@@ -85,7 +85,7 @@ def test_what_has_no_jacobian_is_refused(path):
         tapeflow.jacobian(tapeflow.load(path, "count"), wrt=["x"])
     kernel = tapeflow.load(path, "mix")
     with pytest.raises(tapeflow.TapeflowError, match=re.escape("mode='backward' is no mode")):
-        tapeflow.jacobian(kernel, wrt=["x"], mode="backward")  # type: ignore[arg-type]
+        tapeflow.jacobian(kernel, wrt=["x"], mode="backward")
     with pytest.raises(tapeflow.TapeflowError, match="batch=0"):
         tapeflow.jacobian(kernel, wrt=["x"], batch=0)
     with pytest.raises(tapeflow.ArgumentError, match="x: expected elements of float64"):

@@ -1,6 +1,6 @@
 """`tapeflow.rule`: derivatives that a Python file gives, with a scale in them that shows that they are used."""
 
-# ruff: noqa: F821, UP037
+# ruff: noqa: F821, UP037 # extents stand in quotes
 # The names in f64["n"] are those of parameters.
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_a_rule_is_of_functions():
     ):
         tapeflow.rule(np.exp, vjp=one_short)
     with pytest.raises(TapeflowError, match=r"error: the vjp of 'scaled' is a Python function of yours, not a float"):
-        tapeflow.rule(scaled, vjp=1.0)  # type: ignore[arg-type]
+        tapeflow.rule(scaled, vjp=1.0)
     with pytest.raises(
         TapeflowError, match=r"error: the rule of 'user' gives no derivative\n  help: write 'tapeflow.rule"
     ):

@@ -1,6 +1,6 @@
 """`break`, `continue`, `return` and `else` of loops in Python kernels: the IR does what Python does."""
 
-# ruff: noqa: F821, N803, SIM110, RET505, SIM102
+# ruff: noqa: F821, N803, SIM110, RET505, SIM102 # kernels as users write them, jumps and all
 # The names in f64["n"] are those of parameters; the jumps are the point.
 
 from __future__ import annotations
