@@ -59,6 +59,7 @@ from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
 from tapeflow.transforms.single_elements import single_elements_to_scalars
+from tapeflow.transforms.store_to_load_forwarding import forward_stores_to_loads
 
 _KNOWN: frozenset[type[Operation]] = frozenset(
     (
@@ -234,6 +235,9 @@ def prepare(
     simplify(function)
     lift_array_sizes(function)
     unify_common_subexpressions(function)
+    if forward_stores_to_loads(function):
+        # What was loaded may be a subscript, or be computed from as what was stored is.
+        unify_common_subexpressions(function)
     remove_dead_code(function)
 
 
