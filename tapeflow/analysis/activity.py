@@ -205,6 +205,9 @@ class _Reach:
     def __contains__(self, value: SSAValue) -> bool:
         return value in self._via
 
+    def __iter__(self) -> Iterator[SSAValue]:
+        return iter(self._via)
+
     def path(self, value: SSAValue) -> list[_Edge]:
         """The edges from a start to `value`, in that order; `value` is reached."""
         edges: list[_Edge] = []
@@ -213,6 +216,15 @@ class _Reach:
             edges.append(edge)
             edge = self._via[self._start(edge)]
         return edges[::-1]
+
+
+def varied_arrays(function: func.FuncOp, arguments: Iterable[SSAValue]) -> frozenset[SSAValue]:
+    """The roots of arrays in `function`, in the form of `ad-prepare`, that can change with one of its `arguments`.
+
+    An array as a whole, and whatever the order in which it is written and read.
+    """
+    edges = (edge for op in function.body.walk() for edge in _flows(op))
+    return frozenset(value for value in _Reach(arguments, edges, backwards=False) if is_array(value))
 
 
 class Activity:

@@ -131,7 +131,7 @@ class KnownElements:
                 self._drop(rows, row)
                 continue
             for offsets in list(elements):
-                if all(offsets[dimension] == written.offsets[dimension] for dimension in alike):
+                if not _differ(alike, offsets, written.offsets):
                     self._drop(elements, offsets)
 
     def _put(self, mapping: MutableMapping[Any, Any], key: Hashable, value: object) -> None:
@@ -140,6 +140,15 @@ class KnownElements:
 
     def _drop(self, mapping: MutableMapping[Any, Any], key: Hashable) -> None:
         self._history.append((mapping, key, mapping.pop(key)))
+
+
+def surely_apart(one: Element, other: Element) -> bool:
+    """Whether two elements, whose subscripts are in effect at one time, are surely not the same."""
+    return _differ(_alike(one.row, other.row), one.offsets, other.offsets)
+
+
+def _differ(dimensions: Sequence[int], one: Offsets, other: Offsets) -> bool:
+    return any(one[dimension] != other[dimension] for dimension in dimensions)
 
 
 def _alike(one: Row, other: Row) -> Sequence[int]:
