@@ -1,13 +1,15 @@
 """Which elements of arrays keep their value from a point of a function on: those that nobody writes any more.
 
-What is loaded from such an element can be loaded again later, and what is stored to one can be loaded from there. Two
-accesses in the same loops are of different elements in different iterations where the variable of each of these loops
-is a subscript of both, in the same dimension: `h[b][i]` is stored to once, whatever `b` and `i` are.
+What is loaded from such an element can be loaded again later, and what is stored to one can be loaded from there.
+
+Accesses in the same loops are told apart by subscripts that are a loop's variable plus a constant. `h[b][i]` is stored
+to once, whatever `b` and `i` are. The `y[i - 1]` that iteration `i` loads is what iteration `i - 1` wrote, and no later
+iteration writes it; but the `y[i + 1]` that it loads is written by the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import func, memref, scf
@@ -81,9 +83,18 @@ class Unchanging:
         if not is_top_block(defining_block(access.memref)):
             return True
         common = innermost_common([_block_of(write), _block_of(access)])
-        if self._follows(write, access, common) and not surely_differ(list(write.indices), list(access.indices)):
-            return True
-        return not all(_tells_apart(loop, write, access) for loop in enclosing_loops(common))
+        loops = enclosing_loops(common)
+        distances = _distances(write, access, loops)
+        if distances is None:
+            return False
+        # The iterations in which they are of one element: the write's is a later one, or an earlier one, or the same.
+        for loop in loops:
+            distance = distances.get(loop)
+            if distance is None or distance > 0:
+                return True
+            if distance < 0:
+                return False
+        return self._follows(write, access, common) and not surely_differ(list(write.indices), list(access.indices))
 
     def _follows(self, write: Operation, access: Operation, common: Block) -> bool:
         """Whether `write` may run after `access` in one run of the block `common`."""
@@ -111,13 +122,28 @@ def _in_block(op: Operation, block: Block) -> Operation:
     return current
 
 
-def _tells_apart(loop: scf.ForOp | scf.WhileOp, write: memref.StoreOp | AccumulateOp, access: Access) -> bool:
-    """Whether the accesses are of different elements in different iterations of `loop`."""
-    if isinstance(loop, scf.WhileOp):
-        return False
-    variable = loop.body.block.args[0]
+def _distances(
+    write: memref.StoreOp | AccumulateOp, access: Access, loops: Sequence[scf.ForOp | scf.WhileOp]
+) -> Mapping[Operation, int] | None:
+    """By how much a loop's variable is larger when the write is to the element of the access; None if it never is.
+
+    Args:
+        write: to the same memref.
+        access: to which it is compared.
+        loops: that both are in. Those whose variable does not tell are not in the result.
+    """
+    counted: dict[SSAValue, scf.ForOp] = {
+        loop.body.block.args[0]: loop for loop in loops if isinstance(loop, scf.ForOp)
+    }
+    distances: dict[Operation, int] = {}
     for one, other in zip(write.indices, access.indices, strict=True):
         (base, offset), (its_base, its_offset) = base_and_offset(one), base_and_offset(other)
-        if base is variable and its_base is variable and offset == its_offset:
-            return True
-    return False
+        if base is not its_base:
+            continue
+        distance = its_offset - offset
+        if base is None or is_top_block(defining_block(base)):
+            if distance != 0:
+                return None
+        elif base in counted and distances.setdefault(counted[base], distance) != distance:
+            return None
+    return distances

@@ -102,21 +102,25 @@ def test_what_is_said_not_to_change_does_not(body: list[Access | Loop]):
             assert not (kept and one is access and any(later))
 
 
-I, J = (0, 0), (1, 0)
+OUTER, INNER = (0, 0), (1, 0)
 
 
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
         # h[i][j] = ..; ..h[i][j]..
-        ([Loop([Loop([Access(True, (I, J)), Access(False, (I, J))])])], [True, True]),
+        ([Loop([Loop([Access(True, (OUTER, INNER)), Access(False, (OUTER, INNER))])])], [True, True]),
         # The row of one iteration, read by the next loop of the same iteration.
-        ([Loop([Loop([Access(True, (I, J))]), Loop([Access(False, (I, J))])])], [True, True]),
-        ([Loop([Loop([Access(True, (J, I))]), Access(False, (I, (None, 1)))])], [True, False]),
+        ([Loop([Loop([Access(True, (OUTER, INNER))]), Loop([Access(False, (OUTER, INNER))])])], [True, True]),
+        ([Loop([Loop([Access(True, (INNER, OUTER))]), Access(False, (OUTER, (None, 1)))])], [True, False]),
+        # Other columns.
+        ([Loop([Access(False, (OUTER, (None, 1))), Access(True, ((None, 0), (None, 2)))])], [True, False]),
         # A row that every iteration writes again.
-        ([Loop([Loop([Access(True, ((None, 0), J))])])], [False]),
+        ([Loop([Loop([Access(True, ((None, 0), INNER))])])], [False]),
         # A zero before a sum.
-        ([Loop([Access(True, (I, (None, 0))), Access(True, (I, (None, 0)))])], [False, True]),
+        ([Loop([Access(True, (OUTER, (None, 0))), Access(True, (OUTER, (None, 0)))])], [False, True]),
+        # What the iteration before wrote.
+        ([Loop([Access(False, ((0, 0), (None, 0))), Access(True, ((0, 1), (None, 0)))])], [True, True]),
         # The next element is written by the next iteration, this one by none any more.
         ([Loop([Access(False, ((0, 1), (None, 0))), Access(True, ((0, 0), (None, 0)))])], [False, True]),
     ],

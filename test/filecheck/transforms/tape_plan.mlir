@@ -262,3 +262,27 @@ ad.vjp @f_grad of @f (const, active, active) -> (active)
 
 // CHECK-LABEL: func.func @f_grad
 // CHECK:         %tape_h_i = tape.create
+
+// -----
+
+// A recurrence that keeps what it comes to: y[i - 1] is not written any more once it is read.
+
+func.func @f(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c1 to %n step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %y_before = memref.load %y[%before] : memref<?xf64>
+    %x_i = memref.load %x[%i] : memref<?xf64>
+    %p = arith.mulf %x_i, %y_before : f64
+    %e = math.exp %p : f64
+    memref.store %e, %y[%i] : memref<?xf64>
+  }
+  func.return
+}
+ad.vjp @f_grad of @f (const, active, active) -> ()
+
+// CHECK-LABEL: func.func @f_grad
+// CHECK-NOT:     tape.
+// CHECK:         scf.for %i_r
+// CHECK-DAG:       memref.load %y[%before
+// CHECK-DAG:       memref.load %y[%i_
