@@ -44,6 +44,8 @@ def smaller_blocks(block: tuple[Stmt, ...]) -> Iterator[tuple[Stmt, ...]]:
             case If(then=then, otherwise=otherwise):
                 yield before + then + after
                 yield before + otherwise + after
+            case For(body=body) | While(body=body) | Walk(body=body):
+                yield before + body + after
             case Switch(cases=cases, default=default):
                 for case in (*cases, default):
                     yield before + case + after
