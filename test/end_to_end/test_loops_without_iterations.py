@@ -1,4 +1,4 @@
-"""Elements and sums of adjoints that are kept in registers, where loops that they are in run no iteration."""
+"""Elements, and sums of adjoints, kept in registers, where some of the loops that they are in run no iteration."""
 
 from __future__ import annotations
 
