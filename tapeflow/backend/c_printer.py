@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -60,7 +60,7 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         printer.print()
         records += printer.record_types()
     file_name = names[functions.index(_most_wanted(functions))]
-    include = [Line(f'#include "{file_name}.h"'), Line("")]
+    include = [*_rounding((*nested, *functions)), Line(f'#include "{file_name}.h"'), Line("")]
     declared = _externals([callees.signatures[external.sym_name.data] for external in externals])
     text.lines = [*include, *declared, *_record_lines(records), *_prototypes(inner), *text.lines]
     return PrintedC(
@@ -94,6 +94,19 @@ def _nested_printers(
         callees.can_run_out |= any(array.place == "arena" for array in printer.plan.locals)
         printers.append(printer)
     return printers
+
+
+def _rounding(functions: Sequence[func.FuncOp]) -> list[Line]:
+    """What keeps gcc from taking values for rounded that it has not rounded, where values are rounded to `float`."""
+    if not any(isinstance(op, arith.TruncFOp) for function in functions for op in function.walk()):
+        return []
+    return [
+        Line("/* Making vectors of straight code, gcc takes (double)(float)x for x (seen in 12.2, from -O2 on). */"),
+        Line("#if defined(__GNUC__) && !defined(__clang__)"),
+        Line('#pragma GCC optimize("no-tree-slp-vectorize")'),
+        Line("#endif"),
+        Line(""),
+    ]
 
 
 def _prototypes(printers: Sequence[FunctionPrinter]) -> list[Line]:

@@ -45,9 +45,6 @@ OPTIMIZED = 3
 INTERPRETED = 5
 """Of every fourth batch, how many cases are interpreted too."""
 
-ROUNDED = "-fno-tree-slp-vectorize"
-"""For what is optimized: where gcc (12.2) makes vectors of straight code, `(double)(float)x` is x, without rounding."""
-
 KEPT = 1
 """Of three batches the one whose programs' functions stay calls, as recursive and large ones do: `inline-limit=0`."""
 
@@ -191,7 +188,7 @@ def build(cases: Sequence[Case], gradients: Mapping[str, Gradients], folder: Pat
         if name.removesuffix(".c") not in stages:
             mode: Sequence[str] = ("-w",)
         elif number % 16 == OPTIMIZED:
-            mode = (*native.FLAGS, ROUNDED, *WARNINGS)
+            mode = (*native.FLAGS, *WARNINGS)
         else:
             mode = (*sanitizers, *WARNINGS)
         answer = subprocess.run([*command, *mode, "-c", name], cwd=folder, capture_output=True, text=True, check=False)
