@@ -62,7 +62,9 @@ class _Liveness:
         around: Operation | None = op
         while around is not None and around not in self.ops:
             self.ops.add(around)
-            if isinstance(around, scf.ForOp):
+            if not around.regions:
+                self._need(*around.operands)
+            elif isinstance(around, scf.ForOp):
                 self._need(around.lb, around.ub, around.step)
             elif isinstance(around, scf.WhileOp):
                 self._need(condition_of(around).condition)

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tapeflow.analysis.block_order import BlockOrder
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.mirror import mirrored_blocks
 from tapeflow.analysis.stored_values import stored_values
@@ -79,7 +80,8 @@ def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
 
 def _taped_values(function: func.FuncOp) -> list[TapedValue]:
     creates = (op for op in function.body.walk() if isinstance(op, tape.CreateOp))
-    return [value for create in creates if (value := taped_value(create)) is not None]
+    order = BlockOrder()
+    return [value for create in creates if (value := taped_value(create, order)) is not None]
 
 
 def _share(taped: Iterable[TapedValue]) -> None:
