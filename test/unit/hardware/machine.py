@@ -41,7 +41,7 @@ def build(
         (folder / "tf_schedule.h").write_text(schedule)
         (folder / "model.c").write_text(source)
         kind = ["-shared", "-fPIC"] if shared else []
-        command = [compiler or COMPILER or "cc", "-std=c99", "-O1", *flags, *kind, f"-I{folder}", f"-I{INCLUDE}"]
+        command = [compiler or COMPILER or "cc", "-std=c99", "-Og", *flags, *kind, f"-I{folder}", f"-I{INCLUDE}"]
         subprocess.run([*command, str(folder / "model.c"), "-o", str(output), "-lm"], check=True)
     return output
 
