@@ -23,9 +23,11 @@ from typing import Any
 from tapeflow.backend.native import EXPORTS, INCLUDE, NativeFunction, Unit, compile_units, link_library
 from tapeflow.backend.printed import PrintedC
 
-MODEL_FLAGS = ("-O1", "-DTF_MODEL", "-DTF_MODEL_UNITS")
+PROGRAM_FLAGS = ("-O1", "-DTF_MODEL_UNITS")
 """In addition to those of both machines. The program is compiled anew for every geometry: -O1 halves the time that this
 takes, and what the model does on an access is inlined by attributes, whatever the level."""
+
+MODEL_FLAGS = (*PROGRAM_FLAGS, "-DTF_MODEL")
 
 PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tapeflow_dram.c": (("dram",), ()),
