@@ -23,19 +23,24 @@ from typing import Any
 from tapeflow.backend.native import EXPORTS, INCLUDE, NativeFunction, Unit, compile_units, link_library
 from tapeflow.backend.printed import PrintedC
 
-MODEL_FLAGS = ("-O1", "-DTF_MODEL", "-DTF_MODEL_UNITS")
+PROGRAM_FLAGS = ("-O1", "-DTF_MODEL_UNITS")
 """In addition to those of both machines. The program is compiled anew for every geometry: -O1 halves the time that this
 takes, and what the model does on an access is inlined by attributes, whatever the level."""
 
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "tapeflow_dram.c": ("dram",),
-    "tapeflow_cache.c": ("cache",),
-    "tapeflow_rest.c": ("call", "clock", "memory", "reuse", "spad", "timeline"),
+MODEL_FLAGS = (*PROGRAM_FLAGS, "-DTF_MODEL")
+
+PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "tapeflow_dram.c": (("dram",), ()),
+    "tapeflow_cache.c": (("cache", "clock", "reuse"), ()),
+    "tapeflow_rest.c": (("call", "memory", "spad", "timeline"), ("-Og",)),
 }
-"""Translation units of the machine, and which `tapeflow_model_*.c` each has. The cache, the part whose geometry changes
-most often, and DRAM, the largest and the one that changes least, are on their own; each unit costs 40 ms of reading
+"""Translation units of the machine: which `tapeflow_model_*.c` each has, and further flags.
+
+DRAM, which is large and changes least, and the cache, whose geometry changes most often, are on their own. What is left
+runs once a tile or once a call; it is compiled for little, as it takes the longest. Each unit costs 40 ms of reading
 headers."""
 
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 _NAME = re.compile(r"\bTF_[A-Z0-9_]+\b")
 _DEFINED = re.compile(r"^#define (TF_\w+)(?: .*)?$", re.MULTILINE)
@@ -60,17 +65,17 @@ def compile_model(name: str, program: str, headers: Mapping[str, str], machine_h
 def machine_units(machine_header: str) -> list[Unit]:
     """The translation units of the machine, which no program is part of."""
     return [
-        _unit(name, "".join(f'#include "tapeflow_model_{part}.c"\n' for part in parts), {}, machine_header)
-        for name, parts in PARTS.items()
+        _unit(name, "".join(f'#include "tapeflow_model_{part}.c"\n' for part in parts), {}, machine_header, flags)
+        for name, (parts, flags) in PARTS.items()
     ]
 
 
-def _unit(name: str, text: str, given: Mapping[str, str], machine_header: str) -> Unit:
+def _unit(name: str, text: str, given: Mapping[str, str], machine_header: str, flags: tuple[str, ...] = ()) -> Unit:
     """A unit with the headers that it includes, and of the machine's constants those that they mention."""
     headers = {**given, **dict(_includes(text, given))}
-    mentioned = {word for part in (text, *headers.values()) for word in _NAME.findall(part)}
+    mentioned = {word for part in (text, *headers.values()) for word in _NAME.findall(_COMMENT.sub(" ", part))}
     constants = [line.group() for line in _DEFINED.finditer(machine_header) if line.group(1) in mentioned]
-    return Unit(name, text, headers | {"tf_machine.h": "\n".join([*constants, ""])}, MODEL_FLAGS)
+    return Unit(name, text, headers | {"tf_machine.h": "\n".join([*constants, ""])}, (*MODEL_FLAGS, *flags))
 
 
 def _includes(text: str, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

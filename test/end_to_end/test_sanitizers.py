@@ -134,7 +134,7 @@ def outcome(grad: Gradient, call: Call) -> list[float]:
 
 
 def files(grad: Gradient, folder: Path, *, model: bool) -> list[str]:
-    """Write the gradient's C and headers, and give the compiler's options for the machine."""
+    """Write the gradient's C and headers, and give the compiler's options."""
     printed = grad.compiled.printed
     (folder / f"{printed.name}.c").write_text(printed.source)
     (folder / f"{printed.name}.h").write_text(printed.header)
@@ -143,7 +143,7 @@ def files(grad: Gradient, folder: Path, *, model: bool) -> list[str]:
         machine = Hardware.preset("stream-1k")
         (folder / "tf_machine.h").write_text(machine_header(machine))
         (folder / "tf_schedule.h").write_text(schedule_printed(printed, machine).header)
-        options.append("-DTF_MODEL")
+        options += ["-DTF_MODEL", "-DTF_MODEL_UNITS"]
     return options
 
 
@@ -151,7 +151,7 @@ def files(grad: Gradient, folder: Path, *, model: bool) -> list[str]:
     ("name", "pipeline", "model"),
     [pytest.param(*build, id=f"{build[0]}-{'model' if build[2] else 'native'}-{build[1]}") for build in BUILDS],
 )
-def test_the_c_is_clean(name: str, pipeline: str, model: bool, tmp_path: Path):
+def test_the_c_is_clean(name: str, pipeline: str, model: bool, tmp_path: Path, sanitized_machine: list[str]):
     if not shutil.which("gcc"):
         pytest.skip("needs gcc")
     source, wrt = KERNELS[name]
@@ -160,7 +160,17 @@ def test_the_c_is_clean(name: str, pipeline: str, model: bool, tmp_path: Path):
     call = grad.prepare(given, seeds(grad, given))
     options = files(grad, tmp_path, model=model)
     (tmp_path / "main.c").write_text(program(grad, call))
-    command = ["gcc", *WARNINGS, *SANITIZERS, *options, "main.c", "-o", "main", "-lm"]
+    command = [
+        "gcc",
+        *WARNINGS,
+        *SANITIZERS,
+        *options,
+        "main.c",
+        "-o",
+        "main",
+        *(sanitized_machine if model else []),
+        "-lm",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True)
     if shutil.which("clang"):
         subprocess.run(["clang", *WARNINGS, *options, "-fsyntax-only", "main.c"], cwd=tmp_path, check=True)

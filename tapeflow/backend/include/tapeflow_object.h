@@ -22,6 +22,7 @@
 #include "tapeflow_rt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 /* Arrays lie below, pages of all else from here on. */

@@ -14,6 +14,7 @@ void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *
 void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes);
 void drive_activates(tf_tape *tf, size_t n, uint64_t *clock);
 uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
+void drive_bus(tf_tape *tf, size_t n, const uint32_t *at, const uint32_t *bursts, const uint8_t *out, uint64_t *done);
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
 void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
@@ -204,6 +205,25 @@ uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_
         if (flight[first] > end) end = flight[first];
     }
     return tf_m_later(tf_m_dram_finish(m->dram, t), end);
+}
+
+/* The cache and the DMA engine on one bus, in this order: at cycle `at[k]` a store misses, if `bursts[k]` is 0, or the
+ * engine begins to move so many, out or in. `done` is then the cycle at which the line, or all of the bursts, are there. */
+void drive_bus(tf_tape *tf, size_t n, const uint32_t *at, const uint32_t *bursts, const uint8_t *out, uint64_t *done)
+{
+    struct tf_model *m = tf_m(tf);
+    for (size_t k = 0; k < n; k++) {
+        const uint64_t address = TF_TAPE_SPACE + k * 65 * TF_DRAM_BURST_BYTES; /* sets of their own, for some time */
+        m->tau = at[k];
+        if (bursts[k] > 0) {
+            done[k] = tf_m_dma(m, at[k], address, bursts[k] * TF_DRAM_BURST_BYTES, out[k] != 0);
+            continue;
+        }
+#if TF_CACHE_LEVELS > 0
+        tf_m_array_access(m, address, true, 0, 0, 1);
+        done[k] = tf_m_set(m, address / TF_LINE_BYTES)->ready;
+#endif
+    }
 }
 
 /* A stack of tiles: `push[k]` writes record k + 1, else a record is read into `popped`, in order. */
