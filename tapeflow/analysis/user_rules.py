@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, SymbolRefAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType, ModuleOp, SymbolRefAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.kept_calls import forget_call, keep_call, written_positions
@@ -25,6 +25,9 @@ from tapeflow.errors import TapeflowError
 Mode = Literal["vjp", "jvp"]
 
 _READS = "tapeflow.vjp_reads"
+
+READS_ONLY = "tapeflow.reads_only"
+"""The attribute of a function that is only declared with the positions of the arrays that it does not write to."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,21 @@ def _check_arrays_stay(call: func.CallOp, vjp: func.FuncOp) -> None:
 def _written_positions(call: func.CallOp, functions: Mapping[str, func.FuncOp]) -> Sequence[int]:
     callee = functions[call.callee.string_value()]
     if callee.is_declaration:
-        return [position for position, argument in enumerate(call.arguments) if is_array(argument)]
+        return declared_writes(callee)
     return [argument.index for argument in written_arguments(callee)]
+
+
+def declared_writes(function: func.FuncOp) -> Sequence[int]:
+    """The positions of the arrays that `function`, which is only declared, may write to: those not in `READS_ONLY`."""
+    promised = function.attributes.get(READS_ONLY)
+    only_read = _integers(promised) if promised is not None else ()
+    arrays = [k for k, type_ in enumerate(function.function_type.inputs.data) if isinstance(type_, MemRefType)]
+    return [position for position in arrays if position not in only_read]
+
+
+def _integers(attribute: Attribute) -> Sequence[int]:
+    assert isinstance(attribute, DenseArrayBase)
+    return [int(number) for number in cast("DenseArrayBase[IntegerType]", attribute).get_values()]
 
 
 def _is_read(
@@ -167,10 +183,8 @@ def check_arrays_last(call: func.CallOp) -> None:
     Raises:
         TapeflowError: an array may be written after the call, and the vjp looks at it.
     """
-    positions = call.attributes[_READS]
-    assert isinstance(positions, DenseArrayBase)
-    for position in cast("DenseArrayBase[IntegerType]", positions).get_values():
-        if _changes_after(call, call.arguments[int(position)]):
+    for position in _integers(call.attributes[_READS]):
+        if _changes_after(call, call.arguments[position]):
             raise TapeflowError(
                 f"the rule of '{call.callee.string_value()}' looks at an array in the reverse sweep that changes after "
                 "this call",

@@ -270,6 +270,9 @@ class FunctionPrinter:
             wanted = source_name(array.root) or "array"
             self.values.arrays[array] = self.values.name(wanted)
         reservations = list(self._reservations())
+        if self.nested and self.function.sym_name.data in self.plan.callees.recursive:
+            yield self._line("if (TF_TOO_DEEP(tf))")
+            yield Line(self.failure, 2)
         if self.nested:
             if not self._uses_runtime():
                 yield self._line("(void)tf;")

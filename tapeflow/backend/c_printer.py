@@ -12,6 +12,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tapeflow.analysis.call_graph import CallGraph
 from tapeflow.analysis.requests import is_derivative
 from tapeflow.backend.c_calls import Callees, called_by, extents_asked
 from tapeflow.backend.c_externals import external_signature, externals_of
@@ -70,6 +71,7 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         functions=tuple(printer.signature for printer in printers),
         blocks=tuple(text.numbered()),
         externals=tuple((external.sym_name.data, external.location) for external in externals),
+        recursive=bool(callees.recursive),
     )
 
 
@@ -85,6 +87,8 @@ def _nested_printers(
     # That they can be called must be known before any of them is looked at.
     for function in nested:
         callees.signatures[function.sym_name.data] = PrintedFunction(function.sym_name.data, "", (), (), None)
+    callees.recursive = CallGraph({function.sym_name.data: function for function in nested}).recursive
+    callees.can_run_out |= bool(callees.recursive)
     printers: list[FunctionPrinter] = []
     for function in nested:
         name = function.sym_name.data

@@ -12,7 +12,7 @@ import pytest
 
 import tapeflow
 from tapeflow.api import Gradient
-from tapeflow.backend.native import INCLUDE
+from tapeflow.backend.native import INCLUDE, STACK_BYTES
 
 pytestmark = pytest.mark.filterwarnings("ignore::tapeflow.TapeflowRemark")
 
@@ -119,6 +119,52 @@ def test_the_generated_c_compiles_without_a_warning(gradients: dict[str, Gradien
 def test_the_modelled_machine_refuses_calls(gradients: dict[str, Gradient]):
     with pytest.raises(tapeflow.TapeflowError, match=r"recursion.c:39:30: error: f_grad calls '.*_fwd', and the"):
         tapeflow.simulate(gradients["soa"], arguments(), hardware="cache-32k")
+
+
+BOTTOMLESS = """
+#include <math.h>
+static double down(double x, int n) { return n == 0 ? 1.0 : x * down(x, n - 1); }
+static double wide(double x, int d) { return d == 0 ? sin(x) : wide(0.5 * x, d - 1) * wide(x, d - 1) + x; }
+static double never(double x) { return x + never(0.5 * x) * never(x); }
+double f(double x, int n, int depth)
+{
+  if (n < 0) return never(x);
+  return down(x, n) + wide(x, depth);
+}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
+def test_recursion_that_runs_out_of_stack_or_memory_is_an_error_and_the_next_call_works(tmp_path: Path):
+    import resource
+
+    (tmp_path / "f.c").write_text(BOTTOMLESS)
+    kernel = tapeflow.load(tmp_path / "f.c", function="f")
+    gradient, forward = tapeflow.gradient(kernel, ["x"]), tapeflow.jvp(kernel, ["x"])
+    expected = gradient(0.9, 3, 3).gradients["x"]
+    for n in (2**31 - 1, -1):
+        with pytest.raises(RecursionError, match="f_grad: this recursion is too deep for the stack"):
+            gradient(0.9, n, 3)
+        with pytest.raises(RecursionError, match="f_jvp: this recursion is too deep for the stack"):
+            forward(0.9, n, 3, tangents={"x": 1.0})
+    # A million calls deep is not too deep.
+    assert gradient(1.0, 10**6, 0).gradients["x"] == pytest.approx(1e6 + math.cos(1.0))
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+
+    def used() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * 4096
+
+    before = used()
+    resource.setrlimit(resource.RLIMIT_AS, (before + STACK_BYTES + (1 << 24), limits[1]))
+    try:
+        with pytest.raises(MemoryError, match="f_grad: out of memory"):
+            gradient(0.9, 3, 24)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert gradient(0.9, 3, 3).gradients["x"] == expected
+    assert forward(0.9, 3, 3, tangents={"x": 1.0}).tangents["return"] == pytest.approx(expected, rel=1e-14)
+    del gradient
+    assert used() < before + (1 << 24)
 
 
 SMOOTH = """

@@ -87,7 +87,11 @@ def test_the_rules_are_used_in_both_modes(tmp_path: Path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("vjp=blend_vjp", "vjp=blend_vip", r"rules.c:17:1: error: a rule names 'blend_vip', which this file does not"),
+        (
+            "vjp=blend_vjp",
+            "vjp=blend_vip",
+            r"rules.c:17:1: error: a rule names 'blend_vip', which this file does not",
+        ),
         ("rule(blend, vjp=", "rule(blend vjp=", r"rules.c:17:1: error: this pragma is not known"),
         (
             "vjp(double x, int n, double y_b)",
