@@ -48,6 +48,9 @@ INTERPRETED = 5
 ROUNDED = "-fno-tree-slp-vectorize"
 """For what is optimized: where gcc (12.2) makes vectors of straight code, `(double)(float)x` is x, without rounding."""
 
+KEPT = 1
+"""Of three batches the one whose programs' functions stay calls, as recursive and large ones do: `inline-limit=0`."""
+
 WARNINGS = ("-Wall", "-Wextra", "-Wno-tautological-compare")
 SECONDS = 60.0
 """That a batch may run; more is a hang."""
@@ -97,8 +100,8 @@ class Outcome:
 def check(cases: Sequence[Case], number: int = 0) -> Outcome:
     """Compile and run `cases`.
 
-    The number of the batch chooses its C compiler, the stages that are compared, and whether the IR is verified after
-    every pass: in one batch of eight.
+    The number of the batch chooses its C compiler, the stages that are compared, whether functions stay calls, and
+    whether the IR is verified after every pass: in one batch of eight.
     """
     outcome = Outcome()
     for case in cases:
@@ -128,7 +131,8 @@ def compile_case(case: Case, number: int = 0) -> Gradients:
     text = case.text
     module = import_c(text, filename=str(path), function=case.name) if case.surface == "c" else import_mlir(text)
     assert any(isinstance(op, func.FuncOp) and op.sym_name.data == case.name for op in module.ops)
-    return compile_stages(Kernel(case.name, path, module), case.program, CHAINS[number % len(CHAINS)], number % 8 == 7)
+    kernel, stages = Kernel(case.name, path, module), CHAINS[number % len(CHAINS)]
+    return compile_stages(kernel, case.program, stages, verify=number % 8 == 7, keep_calls=number % 3 == KEPT)
 
 
 def interpret(cases: Sequence[Case], runs: Mapping[str, Numbers], outcome: Outcome) -> None:

@@ -21,6 +21,7 @@ from tapeflow.dialects import ad
 from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import context, gradient_name, gradient_of, requested
+from tapeflow.transforms.ad_prepare import AdPreparePass
 
 STREAM = Options(layout="aos", spad_bytes=1024, buffers=3, stream=True)
 LAYERS = Options(layout="aos", spad_bytes=512, buffers=2)
@@ -63,7 +64,9 @@ class Gradients:
     modules: dict[str, ModuleOp] = field(repr=False)
 
 
-def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], verify: bool) -> Gradients:
+def compile_stages(
+    kernel: Kernel, program: Program, stages: Sequence[str], verify: bool, keep_calls: bool = False
+) -> Gradients:
     """Differentiate `kernel`, made of `program`, and print the gradient after every stage.
 
     Args:
@@ -71,6 +74,7 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
         program: says what it is differentiated with respect to.
         stages: where C is printed.
         verify: whether the IR is verified after every stage, which takes as long as the passes.
+        keep_calls: whether the functions of the program are differentiated as calls, instead of inlined.
     """
     written = {kernel.parameters[argument.index].name for argument in written_arguments(kernel.function)}
     active = tuple(
@@ -94,6 +98,8 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
             continue
         target = modules[start].clone() if start else module
         for a_pass in passes:
+            if keep_calls and isinstance(a_pass, AdPreparePass):
+                a_pass = AdPreparePass(inline_limit=0)
             a_pass.apply(known, target)
             if verify:
                 target.verify()
