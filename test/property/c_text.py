@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from syntax import (
+    COMPLEX,
     DOUBLE,
     FLOAT,
     Assign,
@@ -51,6 +52,13 @@ from syntax import (
     While,
 )
 
+COMPLEX_FUNCTIONS = {
+    "CMPLX": "cdual_of",
+    "conj": "cdual_conj",
+    "creal": "cdual_creal",
+    "cimag": "cdual_cimag",
+    "cabs": "cdual_cabs",
+}
 OPERATIONS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
@@ -104,7 +112,7 @@ class Writer:
         if (
             len(p.extents) == 1
             and not p.extents[0].isdecimal()
-            and (p.type in (DOUBLE, FLOAT, "int") or p.extents == ("*",))
+            and (p.type in (DOUBLE, FLOAT, COMPLEX, "int") or p.extents == ("*",))
         ):
             return f"{const}{self.type(p.type)} *{p.name}"
         return f"{const}{self.type(p.type)} {p.name}" + "".join(f"[{extent}]" for extent in p.extents)
@@ -113,6 +121,8 @@ class Writer:
         """A type's name."""
         if type_ in (DOUBLE, FLOAT):
             return "dual" if self.dual else type_
+        if type_ == COMPLEX:
+            return "cdual" if self.dual else "double complex"
         return type_ if type_ == "int" else self.prefix + type_
 
     # Statements
@@ -226,6 +236,8 @@ class Writer:
     def expr(self, expr: Expr) -> str:
         """A float, fully parenthesised."""
         match expr:
+            case Const(value, "complex"):
+                return f"cdual_of(dual_of({value!r}), dual_of(0.0))" if self.dual else f"({value!r} + 0.0 * I)"
             case Const(value, type_):
                 text = repr(value) + ("f" if type_ == FLOAT else "")
                 return f"dual_of({text})" if self.dual else f"({text})" if value < 0 else text
@@ -249,12 +261,19 @@ class Writer:
                     return f"dual_float({self.expr(value)})" if type_ == FLOAT else self.expr(value)
                 return f"({type_})({self.expr(value)})"
             case Binary(op, left, right):
+                if self.dual and expr.type == COMPLEX:
+                    return self.complex_operation(op, left, right)
                 if self.dual:
                     return self.rounded(expr, f"dual_{OPERATIONS[op]}({self.expr(left)}, {self.expr(right)})")
                 return f"({self.expr(left)} {op} {self.expr(right)})"
             case Call(function, arguments):
                 listed = ", ".join(self.expr(argument) for argument in arguments)
                 suffix = "f" if expr.type == FLOAT else ""
+                if function == "CMPLX" and not self.dual:
+                    real, imaginary = map(self.expr, arguments)
+                    return f"({real} + {imaginary} * I)"
+                if function in COMPLEX_FUNCTIONS and self.dual:
+                    return f"{COMPLEX_FUNCTIONS[function]}({listed})"
                 return f"dual_{function}{suffix}({listed})" if self.dual else f"{function}{suffix}({listed})"
             case Invoke(function, arguments, integers, arrays, structs):
                 given = [it.address if isinstance(it, Place) else self.expr(it) for it in structs]
@@ -266,6 +285,12 @@ class Writer:
             case _:
                 raise TypeError(expr)
 
+    def complex_operation(self, op: str, left: Expr, right: Expr) -> str:
+        """An operation on dual numbers of which one at least is complex."""
+        of_reals = [operand.type != COMPLEX for operand in (left, right)]
+        words = ["real"] * of_reals[0] + [OPERATIONS[op]] + ["real"] * of_reals[1]
+        return f"cdual_{'_'.join(words)}({self.expr(left)}, {self.expr(right)})"
+
     def rounded(self, expr: Expr, text: str) -> str:
         """`text`, rounded as an operation of the type of `expr` is."""
         return f"dual_float({text})" if expr.type == FLOAT else text
@@ -273,7 +298,7 @@ class Writer:
 
 def c_text(program: Program, name: str = "f") -> str:
     """The program as C99, with what it includes."""
-    return "#include <math.h>\n\n" + Writer(prefix=f"{name}_").program(program, name)
+    return "#include <complex.h>\n#include <math.h>\n\n" + Writer(prefix=f"{name}_").program(program, name)
 
 
 def dual_text(program: Program, name: str) -> str:

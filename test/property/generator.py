@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import struct_drawing
 from struct_drawing import Known
 from syntax import (
+    COMPLEX,
     DOUBLE,
     FLOAT,
     Assign,
@@ -59,12 +60,16 @@ from syntax import (
 UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "expm1", "cbrt", "erf")
 POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
-COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic", "batch"})
-C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views", "structs", "walks"}
+COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic", "batch", "sizes"})
+C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views", "structs", "walks", "complex"}
 IR_FEATURES = COMMON | {"while", "do", "switch", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
-SHARES = {"batch": 0.15, "structs": 0.3, "walks": 0.3}
+SHARES = {"batch": 0.15, "sizes": 0.1, "complex": 0.2, "structs": 0.3, "walks": 0.3}
 """Of the programs that may have a feature how many do; half of them for others."""
+
+
+UNBOUNDED = frozenset({"while", "do", "break", "return", "integers", "structs"})
+"""What makes counters of loops of which no bound is known: an array cannot have a size computed from these."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ class Scope:
     scalars: tuple[Scalar, ...] = ()
     arrays: tuple[Array, ...] = ()
     structs: tuple[Known, ...] = ()
+    complex: tuple[Scalar, ...] = ()
     integers: dict[str, Range] = field(default_factory=dict)
     mutable_integers: tuple[str, ...] = ()
     counters: tuple[str, ...] = ()
@@ -130,6 +136,8 @@ class Generator:
         allowed = sorted(FEATURES[self.surface] - set(self.without))
         # A program with a few features is more likely to use each of them than a program with all.
         self.features = frozenset(name for name in allowed if self.rng.random() < SHARES.get(name, 0.5))
+        if "sizes" in self.features:
+            self.features -= UNBOUNDED
 
     # Programs
 
@@ -163,6 +171,8 @@ class Generator:
             extents = self.rng.choice([(), ("*",), ("n",), ("n",), ("m",), ("4",), ("n", "m")])
             type_ = self.rng.choice(struct_drawing.uniform(self.structs))
             parameters.append(Parameter(name, type_, extents))
+        if "complex" in self.features:
+            parameters.append(Parameter("Z", COMPLEX, self.rng.choice([("n",), ("m",), ("4",), ("n", "m")])))
         if "gather" in self.features:
             parameters.append(Parameter("p", "int", (self.rng.choice(("n", "m")),), const=True))
         parameters.append(Parameter("s", self._type()))
@@ -202,6 +212,8 @@ class Generator:
         value: Expr = scope.scalars[-1]
         for scalar in scope.scalars[:-1]:
             value = Binary("+", value, Binary("*", Const(self._number(0.5, 2.0)), scalar))
+        for scalar in scope.complex:
+            value = Binary("+", value, Call(self.rng.choice(("creal", "cimag")), (scalar,)))
         for known in scope.structs:
             value = Binary("+", value, self._field(scope, known.place, known.type))
         for array in scope.arrays:
@@ -251,6 +263,8 @@ class Generator:
             return replace(scope, arrays=(*scope.arrays, Array(view.name, (view.extent,), view.type)))
         elif roll < 0.9 and self.structs:
             return self._struct_statement(scope, body)
+        elif roll < 0.95 and "complex" in self.features:
+            return self._complex_statement(scope, body)
         else:
             body.append(self._assign(scope))
         return scope
@@ -261,6 +275,8 @@ class Generator:
             extents = self.rng.choice([("n",), ("m",), ("4",), ("n + 2",), ("m", "4"), ("1",)])
             if any(part in ("m", "m + 2") for part in extents) and "m" not in scope.integers:
                 extents = ("n",)
+            if "sizes" in self.features and scope.counters and self.rng.random() < 0.7:
+                extents = (f"{self.rng.choice(scope.counters)} + 1", *self.rng.choice([(), ("4",)]))
             body.append(DeclareArray(name, extents, self._expr(scope, 1), type_))
             return replace(scope, arrays=(*scope.arrays, Array(name, extents, type_)))
         name, type_ = self._fresh("t"), self._type()
@@ -374,6 +390,68 @@ class Generator:
                 return View(self._fresh("v"), array.name, row, array.extents[1], array.type)
         return None
 
+    # Complex numbers
+
+    def _complex_leaf(self, scope: Scope) -> Expr:
+        if element := self._complex_element(scope, scope.arrays):
+            return element
+        if scope.complex and self.rng.random() < 0.8:
+            return self.rng.choice(scope.complex)
+        real, imaginary = Const(self._number(-1.5, 1.5)), self._scalar(scope)
+        return Call("CMPLX", (real, Convert(imaginary, DOUBLE)))
+
+    def _complex_element(self, scope: Scope, arrays: Iterable[Array]) -> Element | None:
+        arrays = [array for array in arrays if array.type == COMPLEX]
+        if not arrays or self.rng.random() < 0.4:
+            return None
+        array = self.rng.choice(arrays)
+        subscripts = [self._subscript(scope, extent) for extent in array.extents]
+        places = tuple(subscript for subscript in subscripts if subscript is not None)
+        return Element(array.name, places, COMPLEX) if len(places) == len(subscripts) else None
+
+    def _complex(self, scope: Scope, depth: int) -> Expr:
+        """A complex number; a real operand stays real in C."""
+        roll = self.rng.random()
+        if depth == 0 or roll < 0.15:
+            return self._complex_leaf(scope)
+        value = self._complex(scope, depth - 1)
+        if roll < 0.5:
+            return Binary(self.rng.choice(("+", "-", "*", "*")), value, self._complex(scope, depth - 1))
+        if roll < 0.6:
+            return Call("conj", (value,))
+        if roll < 0.7:
+            return Choice(self._condition(scope), value, self._complex(scope, depth - 1))
+        real = Convert(self._leaf(scope), DOUBLE)
+        if roll < 0.8:
+            return Binary("/", value, Binary("+", Const(1.5), Binary("*", real, real)))
+        if roll < 0.9:
+            return Binary(self.rng.choice(("+", "*")), real, value)
+        return Binary(self.rng.choice(("+", "-", "*")), value, real)
+
+    def _complex_statement(self, scope: Scope, body: list[Stmt]) -> Scope:
+        """A complex variable or array declared, or one assigned; what is stored is not large."""
+        value = self._complex(scope, 2)
+        square = Call("creal", (Binary("*", value, Call("conj", (value,))),))
+        small = Binary("/", value, Binary("+", Const(1.5), square))
+        if self.rng.random() < 0.3:
+            length = Call("cabs", (Binary("+", Const(1.5), Binary("*", value, Call("conj", (value,)))),))
+            small = Binary("/", value, length)
+        roll = self.rng.random()
+        target = self._complex_element(scope, [array for array in scope.arrays if array.writable])
+        if target is None and scope.complex and roll < 0.6:
+            target = self.rng.choice(scope.complex)
+        if target is not None and roll < 0.7:
+            op = self.rng.choice(("=", "=", "+=", "-=", "*="))
+            body.append(Assign(target, op, small if op != "*=" else Binary("+", Const(1.0), small)))
+            return scope
+        if roll > 0.9:
+            name, extents = self._fresh("d"), self.rng.choice([("n",), ("4",), ("n + 2",)])
+            body.append(DeclareArray(name, extents, small, COMPLEX))
+            return replace(scope, arrays=(*scope.arrays, Array(name, extents, COMPLEX)))
+        name = self._fresh("z")
+        body.append(Declare(name, small, COMPLEX))
+        return replace(scope, complex=(*scope.complex, Scalar(name, COMPLEX)))
+
     # Structs
 
     def _compound(self, scope: Scope, type_: str) -> Expr:
@@ -396,7 +474,7 @@ class Generator:
         """A struct in scope, of a type if one is given."""
         candidates = [known for known in scope.structs if known.writable or not writable]
         for array in scope.arrays:
-            if array.type in (DOUBLE, FLOAT, "int") or (writable and not array.writable):
+            if array.type in (DOUBLE, FLOAT, COMPLEX, "int") or (writable and not array.writable):
                 continue
             subscripts = [self._subscript(scope, extent) for extent in array.extents]
             if all(subscript is not None for subscript in subscripts):
@@ -532,6 +610,8 @@ class Generator:
         roll = self.rng.random()
         if roll < 0.12:
             return Const(self._number(-2.0, 2.0), self._type())
+        if roll < 0.16 and "complex" in self.features:
+            return Call(self.rng.choice(("creal", "cimag")), (self._complex_leaf(scope),))
         if roll < 0.17 and scope.counters:
             return Binary("*", Const(0.25), FromInteger(self.rng.choice(scope.counters)))
         if roll < 0.5:
@@ -547,7 +627,7 @@ class Generator:
         return self.rng.choice(scope.scalars)
 
     def _element(self, scope: Scope, arrays: Iterable[Array]) -> Element | Field | None:
-        arrays = [array for array in arrays if array.type != "int"]
+        arrays = [array for array in arrays if array.type not in ("int", COMPLEX)]
         if not arrays:
             return None
         # Programs that keep to one array read and overwrite it at several subscripts, some of them equal.
@@ -573,6 +653,8 @@ class Generator:
                 options += [f"{name} + {of.high}"] if of.high else []
             elif extent == f"{of.extent} + 2" and scope.full(of.extent):
                 options += [name, f"{name} + 1", f"{name} + 2"]
+        if extent.endswith(" + 1"):
+            options += [extent.removesuffix(" + 1"), "0", f"{self.rng.choice((*scope.integers,))} % ({extent})"]
         if extent.isdecimal():
             options += [str(self.rng.randrange(int(extent)))] * (1 + 2 * (not options))
         if "gather" in self.features:

@@ -9,12 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DOUBLE, FLOAT = "double", "float"
+COMPLEX = "complex"
+"""Two doubles."""
 
 
 class Expr:
-    """A floating-point value; each has a `type`, DOUBLE or FLOAT."""
+    """A floating-point value; each has a `type`, DOUBLE, FLOAT or COMPLEX, or the name of a struct."""
 
     type: str
+
+
+def widest(*types: str) -> str:
+    """The type that an operation on numbers of `types` is done in."""
+    return next((type_ for type_ in (COMPLEX, DOUBLE) if type_ in types), FLOAT)
 
 
 @dataclass(frozen=True)
@@ -126,19 +133,24 @@ class Binary(Expr):
 
     @property
     def type(self) -> str:
-        return DOUBLE if DOUBLE in (self.left.type, self.right.type) else FLOAT
+        return widest(self.left.type, self.right.type)
 
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """A function of `<math.h>` by its name for double; the generator keeps arguments inside its domain."""
+    """A function of `<math.h>` by its name for double; the generator keeps arguments inside its domain.
+
+    Of complex numbers `conj`, `creal`, `cimag`, `cabs`, and `CMPLX`, which makes one of two doubles.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
 
     @property
     def type(self) -> str:
-        return DOUBLE if any(argument.type == DOUBLE for argument in self.arguments) else FLOAT
+        if self.function in ("conj", "CMPLX"):
+            return COMPLEX
+        return DOUBLE if any(argument.type != FLOAT for argument in self.arguments) else FLOAT
 
 
 @dataclass(frozen=True)
@@ -166,7 +178,7 @@ class Choice(Expr):
 
     @property
     def type(self) -> str:
-        return DOUBLE if DOUBLE in (self.then.type, self.otherwise.type) else FLOAT
+        return widest(self.then.type, self.otherwise.type)
 
 
 class Condition:
@@ -431,6 +443,8 @@ class Program:
 
 def numbers(type_: str, structs: tuple[Struct, ...]) -> tuple[str, ...]:
     """The types of the numbers that one value of a type holds, in order; `structs` are the types of structs."""
+    if type_ == COMPLEX:
+        return DOUBLE, DOUBLE
     for struct in structs:
         if struct.name == type_:
             found = [(numbers(member.type, structs), member.extent or 1) for member in struct.members]
