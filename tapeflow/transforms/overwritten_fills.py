@@ -120,8 +120,8 @@ def _elements(outermost: Operation, access: AccumulateOp | memref.StoreOp) -> Se
         left.remove(loop)
         follows = _follows(index, loop)
         # The bounds, and what is counted down from, are from outside of the nest: each element has one iteration.
-        counted = (loop.lb, loop.ub, loop.step, *((follows,) if isinstance(follows, SSAValue) else ()))
-        if any(outermost.is_ancestor(value.owner) for value in counted):
+        counted: list[object] = [loop.lb, loop.ub, loop.step, follows]
+        if any(isinstance(value, SSAValue) and outermost.is_ancestor(value.owner) for value in counted):
             return None
         found.append((loop.lb, loop.ub, loop.step, follows))
     return found
