@@ -27,7 +27,7 @@ import typer
 import tapeflow
 from bench.callgrind_time import callgrind_seconds
 from bench.suite import SUITE, Kernel
-from tapeflow.backend.native import MODEL_FLAGS, build_model, compile_library
+from tapeflow.backend.model_build import build_model, compile_model
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware, counters
 from tapeflow.hardware.config import LINE_BYTES
@@ -162,11 +162,8 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
         lines: of the array, a power of two, more than the cache has; `ALL_MISS_LINES` if None.
     """
     lines = lines or ALL_MISS_LINES
-    headers = {
-        "tf_machine.h": machine_header(machine),
-        "tf_schedule.h": _SCHEDULE.format(", ".join(["{TF_LINE_ACCESS, 1, 1, 0, 0}"] * 64)),
-    }
-    library = ctypes.CDLL(str(compile_library({"all_miss.c": ALL_MISS}, headers, MODEL_FLAGS)))
+    headers = {"tf_schedule.h": _SCHEDULE.format(", ".join(["{TF_LINE_ACCESS, 1, 1, 0, 0}"] * 64))}
+    library = ctypes.CDLL(str(compile_model("all_miss.c", ALL_MISS, headers, machine_header(machine))))
     library.sweep_new.restype = ctypes.c_void_p
     tape = ctypes.c_void_p(library.sweep_new())
     swept = np.zeros(lines * 8)

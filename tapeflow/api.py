@@ -131,7 +131,13 @@ class Gradient:
     @property
     def outputs(self) -> tuple[str, ...]:
         """The arrays that the kernel writes and whose final values `seeds` can give a cotangent."""
-        return tuple(name for name in self.compiled.active if name in self.compiled.written)
+        return tuple(p.name for p in self.parameters if p.is_array and p.is_float and p.name in self.compiled.written)
+
+    @property
+    def _seedable(self) -> tuple[str, ...]:
+        """The arrays that `seeds` can name: outputs, and what is in `wrt`."""
+        names = {*self.compiled.active, *self.compiled.constant}
+        return tuple(parameter.name for parameter in self.parameters if parameter.name in names)
 
     @property
     def returns_float(self) -> bool:
@@ -296,9 +302,9 @@ class Gradient:
         return seen(made[parameter.name], parameter.dtype, self._seed_batch)
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
-        """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
+        """A cotangent for the return value and for every array with one, fresh arrays that the gradient may change."""
         given = unpacked_names(self.parameters, seeds or {}, "seeds", self._seed_batch)
-        known = (*((RETURN,) if self.returns_float else ()), *self.compiled.active)
+        known = (*((RETURN,) if self.returns_float else ()), *self._seedable)
         for name in given:
             if name not in known:
                 raise ArgumentError(
@@ -309,8 +315,8 @@ class Gradient:
                 f"{self.kernel.name} returns nothing to differentiate: seeds are needed",
                 location=self.kernel.function.location,
                 hint="give the cotangent of an output array: "
-                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self.compiled.active)
-                if self.compiled.active
+                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self._seedable)
+                if self._seedable
                 else "return a floating-point number, or write an array of them",
             )
         if not given and self._seed_batch is not None:
@@ -328,7 +334,7 @@ class Gradient:
         if self.returns_float:
             cotangents[RETURN] = self._return_seed(given.get(RETURN))
         for parameter, value in zip(self.parameters, bound, strict=True):
-            if parameter.name in self.compiled.active and isinstance(value, BoundArray):
+            if parameter.name in self._seedable and isinstance(value, BoundArray):
                 shape = value.given.shape
                 cotangents[parameter.name] = self._seed(parameter, given.get(parameter.name), shape)
         return cotangents

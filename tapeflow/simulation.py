@@ -14,7 +14,7 @@ from tapeflow.analysis.library_functions import library_function
 from tapeflow.api import Call, Gradient, Result
 from tapeflow.arguments import Array, BoundArray
 from tapeflow.backend.c_calls import callee_of
-from tapeflow.backend.native import build_model
+from tapeflow.backend.model_build import build_model
 from tapeflow.backend.printed import PrintedC
 from tapeflow.backend.reread_inputs import reread_inputs
 from tapeflow.backend.schedule_header import schedule_printed

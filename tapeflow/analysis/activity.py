@@ -9,7 +9,7 @@ loops and out of branches. Two walks along the edges, one each way, answer every
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref, scf
@@ -205,6 +205,9 @@ class _Reach:
     def __contains__(self, value: SSAValue) -> bool:
         return value in self._via
 
+    def __iter__(self) -> Iterator[SSAValue]:
+        return iter(self._via)
+
     def path(self, value: SSAValue) -> list[_Edge]:
         """The edges from a start to `value`, in that order; `value` is reached."""
         edges: list[_Edge] = []
@@ -213,6 +216,15 @@ class _Reach:
             edges.append(edge)
             edge = self._via[self._start(edge)]
         return edges[::-1]
+
+
+def varied_arrays(function: func.FuncOp, arguments: Iterable[SSAValue]) -> frozenset[SSAValue]:
+    """The roots of arrays in `function`, in the form of `ad-prepare`, that can change with one of its `arguments`.
+
+    An array as a whole, and whatever the order in which it is written and read.
+    """
+    edges = (edge for op in function.body.walk() for edge in _flows(op))
+    return frozenset(value for value in _Reach(arguments, edges, backwards=False) if is_array(value))
 
 
 class Activity:
@@ -234,11 +246,11 @@ class Activity:
         assert returned is not None
         seeded = [value for value, mark in zip(returned.operands, request.results, strict=True) if mark]
         arrays = [argument for argument in self._active_arguments if is_array(argument)]
-        edges = [edge for op in function.body.walk() for edge in _flows(op)]
+        self._edges = [edge for op in function.body.walk() for edge in _flows(op)]
         self._pairs = _pairs(function)
-        edges += [edge for pair in self._pairs.values() for edge in pair.flows()]
-        self._varied = _Reach(self._active_arguments, edges, backwards=False)
-        self._useful = _Reach([*seeded, *arrays], edges, backwards=True)
+        self._edges += [edge for pair in self._pairs.values() for edge in pair.flows()]
+        self._varied = _Reach(self._active_arguments, self._edges, backwards=False)
+        self._useful = _Reach([*seeded, *arrays], self._edges, backwards=True)
         for op in function.body.walk():
             self._check(op)
 
@@ -253,6 +265,11 @@ class Activity:
     def view(self, array: SSAValue) -> bool:
         """Whether a memref, whose roots are all active or all not, has a shadow."""
         return all(self.array(root) for root in roots(array))
+
+    def behind(self, arguments: Iterable[SSAValue]) -> Callable[[SSAValue], bool]:
+        """Whether a value or a root is on a way from one of `arguments`, which are active, to what is useful."""
+        varied = _Reach(arguments, self._edges, backwards=False)
+        return lambda value: value in varied and value in self._useful
 
     def call(self, call: func.CallOp) -> Request | None:
         """What of a call that stays one is active: its arguments and results; None if it has nothing to differentiate.

@@ -81,7 +81,7 @@ def mark_call(call: func.CallOp, rule: Rule, functions: Mapping[str, func.FuncOp
     if vjp is not None:
         _check_arrays_stay(call, vjp)
     arrays = [position for position, argument in enumerate(call.arguments) if is_array(argument)]
-    read = [position for position in arrays if vjp is None or vjp.is_declaration or _is_read(vjp.args[position])]
+    read = [position for position in arrays if vjp is None or _is_read(vjp, position, functions, set())]
     call.attributes[_READS] = DenseArrayBase.from_list(i64, read)
 
 
@@ -118,8 +118,27 @@ def _integers(attribute: Attribute) -> Sequence[int]:
     return [int(number) for number in cast("DenseArrayBase[IntegerType]", attribute).get_values()]
 
 
-def _is_read(array: SSAValue) -> bool:
-    return any(not isinstance(use.operation, memref.DimOp) for use in array.uses)
+def _is_read(
+    function: func.FuncOp, position: int, functions: Mapping[str, func.FuncOp], seen: set[tuple[str, int]]
+) -> bool:
+    """Whether `function`, or one that it hands the array on to, looks at the elements of its argument at `position`."""
+    key = function.sym_name.data, position
+    if key in seen:
+        return False
+    seen.add(key)
+    if function.is_declaration:
+        return True
+    for use in function.args[position].uses:
+        match use.operation:
+            case memref.DimOp():
+                continue
+            case func.CallOp(callee=callee) if (called := functions.get(callee.string_value())) is not None:
+                # What a frontend puts before a function, to give it its arguments in another order, only hands them on.
+                if _is_read(called, use.index, functions, seen):
+                    return True
+            case _:
+                return True
+    return False
 
 
 def rule_of_call(op: Operation) -> Rule | None:

@@ -56,9 +56,11 @@ from tapeflow.transforms.lower_linalg import lower_linalg
 from tapeflow.transforms.lower_parallel import lower_parallel
 from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
+from tapeflow.transforms.promote_elements import promote_elements
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
 from tapeflow.transforms.single_elements import single_elements_to_scalars
+from tapeflow.transforms.store_to_load_forwarding import forward_stores_to_loads
 
 _KNOWN: frozenset[type[Operation]] = frozenset(
     (
@@ -234,6 +236,12 @@ def prepare(
     simplify(function)
     lift_array_sizes(function)
     unify_common_subexpressions(function)
+    if forward_stores_to_loads(function):
+        # What was loaded may be a subscript, or be computed from as what was stored is.
+        unify_common_subexpressions(function)
+    if promote_elements(function):
+        forward_stores_to_loads(function)
+        unify_common_subexpressions(function)
     remove_dead_code(function)
 
 

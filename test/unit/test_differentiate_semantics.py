@@ -798,3 +798,27 @@ ad.vjp @f_grad of @f (const, const, active, active) -> (active)
 @pytest.mark.parametrize(("n", "steps"), [(4, 2), (3, 0), (2, 1)])
 def test_adjoints_of_local_arrays_that_are_overwritten(loops: dict[str, str], n: int, steps: int):
     check(FILLED.format(**loops), [n, steps, array(n, n), array(n)])
+
+
+DEAD_WRITES = """
+func.func @f(%x: memref<2xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %w = memref.alloca() : memref<2xf64>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %xi = memref.load %x[%i] : memref<2xf64>
+    memref.store %xi, %w[%i] : memref<2xf64>
+  }
+  %t = memref.load %w[%c1] : memref<2xf64>
+  scf.for %k = %c0 to %c2 step %c1 {
+    memref.store %t, %w[%k] : memref<2xf64>
+  }
+  func.return %t : f64
+}
+ad.vjp @f_grad of @f (active) -> (active)
+"""
+
+
+def test_loops_whose_writes_nobody_reads():
+    check(DEAD_WRITES, [array(2)])

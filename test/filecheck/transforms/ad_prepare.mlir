@@ -171,14 +171,14 @@ func.func @repeated(%n: index, %x: memref<?xf64>, %y: memref<?xf64>, %i: index) 
 
 // Local arrays live as long as their blocks; those that nobody reads are gone, with the stores to them.
 
-func.func @arrays(%n: index, %x: memref<?xf64>) -> f64 {
+func.func @arrays(%n: index, %k: index, %x: memref<?xf64>) -> f64 {
   %c0 = arith.constant 0 : index
   %a = memref.alloc(%n) : memref<?xf64>
   %b = memref.alloc() : memref<4xf64>
   %v = memref.load %x[%c0] : memref<?xf64>
   memref.store %v, %a[%c0] : memref<?xf64>
   memref.store %v, %b[%c0] : memref<4xf64>
-  %w = memref.load %a[%c0] : memref<?xf64>
+  %w = memref.load %a[%k] : memref<?xf64>
   memref.dealloc %a : memref<?xf64>
   memref.dealloc %b : memref<4xf64>
   func.return %w : f64
@@ -188,7 +188,7 @@ func.func @arrays(%n: index, %x: memref<?xf64>) -> f64 {
 // CHECK:         %a = memref.alloca(%n) : memref<?xf64>
 // CHECK-NOT:     alloc
 // CHECK:         memref.store %v, %a[%c0]
-// CHECK-NEXT:    %w = memref.load %a[%c0]
+// CHECK-NEXT:    %w = memref.load %a[%k]
 // CHECK-NEXT:    func.return %w
 
 // -----
@@ -267,11 +267,11 @@ func.func @sizes(%n: index, %m: index, %c: i1, %a: f64) -> f64 {
       %p = arith.maxsi %sum, %c1 : index
       %line = memref.alloc(%p) : memref<?xf64>
       memref.store %s, %line[%c0] : memref<?xf64>
-      %t = memref.load %line[%c0] : memref<?xf64>
+      %t = memref.load %line[%i] : memref<?xf64>
       %half = arith.divsi %n, %m : index
       %other = memref.alloc(%half) : memref<?xf64>
       memref.store %t, %other[%c0] : memref<?xf64>
-      %u = memref.load %other[%c0] : memref<?xf64>
+      %u = memref.load %other[%i] : memref<?xf64>
       scf.yield %u : f64
     }
     scf.yield %r : f64

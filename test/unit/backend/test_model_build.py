@@ -8,7 +8,8 @@ from stages import INPUTS, STAGES, module
 from xdsl.dialects.builtin import ModuleOp
 
 from tapeflow.backend.c_printer import print_c
-from tapeflow.backend.native import ModelFunction, NativeFunction, build_model
+from tapeflow.backend.model_build import ModelFunction, build_model
+from tapeflow.backend.native import NativeFunction
 from tapeflow.backend.printed import PrintedC
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware

@@ -73,7 +73,7 @@ def test_a_gradients_curve_is_that_of_a_cache_with_one_set(name: str):
 
 
 def _counts(grad: tapeflow.Gradient, arguments: list[object], hardware: Hardware) -> dict[str, int]:
-    from tapeflow.backend.native import build_model
+    from tapeflow.backend.model_build import build_model
     from tapeflow.backend.schedule_header import schedule_printed
     from tapeflow.hardware.machine import machine_header
 
