@@ -4,20 +4,25 @@
 
 An access is a load or store of an array or of the tape, in cache or scratchpad. Beside it stand the share of accesses
 that hit, how many times longer the call takes than natively and how many times longer it would take in callgrind (with
-its cache simulation, which has no timing), and the time to build the model for a geometry that is new, and for one that
-was built before. Then come runs in which every access misses, over 128 MiB. All is CPU time, the least of several runs:
-what else the machine does is in the way of the others. Writes model_speed.json and model_speed.md.
+its cache simulation, which has no timing), and the time to build the model: with nothing built before, for a cache of
+another size, and once more. Then come runs in which every access misses, over 128 MiB. All is CPU time, the least of
+several runs: what else the machine does is in the way of the others. Only a build, most of which is compilers that run
+at the same time, is measured by the clock as well, and judged by that, so that it says less on a machine that is not
+idle. Writes model_speed.json and model_speed.md.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import resource
 import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +32,7 @@ import typer
 import tapeflow
 from bench.callgrind_time import callgrind_seconds
 from bench.suite import SUITE, Kernel
-from tapeflow.backend.native import MODEL_FLAGS, build_model, compile_library
+from tapeflow.backend.model_build import build_model, compile_model
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware, counters
 from tapeflow.hardware.config import LINE_BYTES
@@ -98,7 +103,7 @@ def measure(
     grad = tapeflow.gradient(tapeflow.load(kernel.source), wrt=list(kernel.wrt), options=options_for(machine))
     printed = grad.compiled.printed
     model = build_model(printed, grad.name, machine_header(machine), schedule_printed(printed, machine).header)
-    rebuild, again = rebuild_seconds(grad, machine, min(repeats, 3))
+    built = rebuild_seconds(grad, machine, min(repeats, 3))
 
     def inputs() -> Sequence[Any]:
         return grad.prepare(list(kernel.arguments(size).values()), None).inputs
@@ -123,28 +128,54 @@ def measure(
         "over_native": modelled / native,
         "callgrind_over_native": None if traced is None else traced / native,
         "callgrind_over_model": None if traced is None else traced / modelled,
-        "rebuild_seconds": rebuild,
-        "cached_seconds": again,
+        "build_seconds": built,
     }
 
 
-def rebuild_seconds(grad: tapeflow.Gradient, machine: Hardware, geometries: int) -> tuple[float, float]:
-    """CPU time to build the model for a new geometry, the compiler's with ours, and for the same once more.
+def rebuild_seconds(grad: tapeflow.Gradient, machine: Hardware, geometries: int) -> dict[str, dict[str, float]]:
+    """What it takes to build the model: `cpu` and `wall` seconds of each case, the compiler's with ours.
 
-    The least of so many geometries.
+    `first` is with nothing built before, `rebuild` for a cache of another size on the same machine, of which only what
+    depends on that is compiled, and `again` for one that was built before. The least of so many geometries.
     """
-    new: list[float] = []
-    known: list[float] = []
     printed = grad.compiled.printed
-    # No two runs of this program share a geometry: the cache of compiled libraries outlives them.
-    skew = time.time_ns() // 1000 % 100_000 * LINE_BYTES
+    taken: dict[str, list[tuple[float, float]]] = {"first": [], "rebuild": [], "again": []}
+
+    def build(case: str, geometry: Hardware) -> None:
+        cpu, wall = _cpu_seconds(), time.perf_counter()
+        build_model(printed, grad.name, machine_header(geometry), schedule_printed(printed, geometry).header)
+        taken[case].append((_cpu_seconds() - cpu, time.perf_counter() - wall))
+
     for k in range(geometries):
-        other = machine.with_(array_skew_bytes=skew + k * LINE_BYTES)
-        for times in (new, known):
-            started = _cpu_seconds()
-            build_model(printed, grad.name, machine_header(other), schedule_printed(printed, other).header)
-            times.append(_cpu_seconds() - started)
-    return min(new), min(known)
+        with _empty_cache():  # of compiled libraries: the user's outlives this program
+            build("first", machine)
+            build("rebuild", _other_geometry(machine, k + 1))
+            build("again", machine)
+    return {
+        case: {what: min(times[k] for times in all_times) for k, what in enumerate(("cpu", "wall"))}
+        for case, all_times in taken.items()
+    }
+
+
+def _other_geometry(machine: Hardware, k: int) -> Hardware:
+    """The machine with another cache; without one, with arrays elsewhere in memory."""
+    if machine.cache is None:
+        return machine.with_(array_skew_bytes=machine.array_skew_bytes + k * LINE_BYTES)
+    return machine.with_(cache={"size_bytes": machine.cache.size_bytes << k})
+
+
+@contextmanager
+def _empty_cache() -> Iterator[None]:
+    """No library was compiled before."""
+    before = os.environ.get("TAPEFLOW_CACHE")
+    with tempfile.TemporaryDirectory(prefix="tapeflow-") as directory:
+        os.environ["TAPEFLOW_CACHE"] = directory
+        try:
+            yield
+        finally:
+            del os.environ["TAPEFLOW_CACHE"]
+            if before is not None:
+                os.environ["TAPEFLOW_CACHE"] = before
 
 
 def _cpu_seconds() -> float:
@@ -162,11 +193,8 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
         lines: of the array, a power of two, more than the cache has; `ALL_MISS_LINES` if None.
     """
     lines = lines or ALL_MISS_LINES
-    headers = {
-        "tf_machine.h": machine_header(machine),
-        "tf_schedule.h": _SCHEDULE.format(", ".join(["{TF_LINE_ACCESS, 1, 1, 0, 0}"] * 64)),
-    }
-    library = ctypes.CDLL(str(compile_library({"all_miss.c": ALL_MISS}, headers, MODEL_FLAGS)))
+    headers = {"tf_schedule.h": _SCHEDULE.format(", ".join(["{TF_LINE_ACCESS, 1, 1, 0, 0}"] * 64))}
+    library = ctypes.CDLL(str(compile_model("all_miss.c", ALL_MISS, headers, machine_header(machine))))
     library.sweep_new.restype = ctypes.c_void_p
     tape = ctypes.c_void_p(library.sweep_new())
     swept = np.zeros(lines * 8)
@@ -201,8 +229,13 @@ def targets(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]])
         speed = row["misses_per_second"] / 1e6
         found.append((f"{row['what']}: 8 million accesses a second when all miss, {speed:.1f}", speed >= 8))
     if kernels:
-        slowest = max(row["rebuild_seconds"] for row in kernels)
-        found.append((f"500 ms for a new geometry, at most {1e3 * slowest:.0f}", slowest <= 0.5))
+        slowest, cpu = (max(row["build_seconds"]["rebuild"][what] for row in kernels) for what in ("wall", "cpu"))
+        found.append(
+            (
+                f"500 ms by the clock for a new geometry, at most {1e3 * slowest:.0f} ({1e3 * cpu:.0f} of CPU time)",
+                slowest <= 0.5,
+            )
+        )
     return [f"{'met   ' if met else 'MISSED'} {what}" for what, met in found]
 
 
@@ -212,8 +245,8 @@ def table(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]], s
         f"Gradients at {size} size on {machine}",
         "",
         "| kernel | accesses | hits | million accesses a second | time over native | callgrind's over native "
-        "| rebuild (ms) | again (ms) |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| first build (ms, CPU) | new geometry (ms, CPU) | again (ms) |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in kernels:
         traced = row["callgrind_over_native"]
@@ -221,11 +254,16 @@ def table(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]], s
         lines.append(
             f"| {row['kernel']} | {row['accesses']:,} | {100 * row['hit_share']:.1f} % "
             f"| {row['accesses_per_second'] / 1e6:.0f} | {row['over_native']:.0f}x | {slower} "
-            f"| {1e3 * row['rebuild_seconds']:.0f} | {1e3 * row['cached_seconds']:.0f} |"
+            f"| {_milliseconds(row, 'first')} | {_milliseconds(row, 'rebuild')} "
+            f"| {1e3 * row['build_seconds']['again']['wall']:.0f} |"
         )
     lines += ["", "Every access misses", "", "| accesses | how many | million a second |", "|---|--:|--:|"]
     lines += [f"| {row['what']} | {row['accesses']:,} | {row['misses_per_second'] / 1e6:.1f} |" for row in misses]
     return "\n".join(lines) + "\n"
+
+
+def _milliseconds(row: dict[str, Any], case: str) -> str:
+    return ", ".join(f"{1e3 * row['build_seconds'][case][what]:.0f}" for what in ("wall", "cpu"))
 
 
 def main(

@@ -195,6 +195,7 @@ class Gradient:
         Raises:
             ArgumentError: an argument or seed does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for the tape. Reserved at entry, this leaves all arrays unchanged.
+            RecursionError: the kernel calls itself too deep.
             TapeflowError: there is no C compiler, or it fails.
         """
         call = self.prepare(arguments, seeds)
@@ -211,7 +212,7 @@ class Gradient:
     def native(self) -> NativeFunction:
         """The gradient as machine code, compiled when it is first asked for. One call at a time: see `__call__`."""
         if self._native is None:
-            self._native = NativeFunction(self.compiled.printed, self.name)
+            self._native = NativeFunction(self.compiled.printed, self.name, self.kernel.link)
         return self._native
 
     def run(self, call: Call) -> Result:

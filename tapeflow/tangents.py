@@ -152,6 +152,7 @@ class Jvp(_Tangents):
         Raises:
             ArgumentError: an argument or tangent does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for local arrays; all arrays are unchanged.
+            RecursionError: the kernel calls itself too deep.
             TapeflowError: there is no C compiler, or it fails.
         """
         call = self.prepare_tangents(arguments, tangents)
@@ -222,6 +223,7 @@ class HessianProduct(_Tangents):
         Raises:
             ArgumentError: an argument, vector or seed does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for the tape. Reserved at entry, this leaves all arrays unchanged.
+            RecursionError: the kernel calls itself too deep.
             TapeflowError: there is no C compiler, or it fails.
         """
         call = self.prepare(arguments, seeds)

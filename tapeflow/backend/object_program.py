@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tapeflow.backend.native import INCLUDE, compile_program
+from tapeflow.backend.model_build import PROGRAM_FLAGS, machine_units
+from tapeflow.backend.native import INCLUDE, compile_program, compile_units
 from tapeflow.errors import TapeflowError, remark
 
 FLAGS = "-fsanitize-coverage=func,trace-loads,trace-stores"
@@ -153,6 +154,7 @@ def run_object(
     """
     check_objects(objects)
     flags = (
+        *PROGRAM_FLAGS,
         f"-DTF_OBJECT_PORTS={issue.ports}",
         f"-DTF_OBJECT_II={issue.interval}",
         f"-DTF_OBJECT_SLACK={issue.slack}",
@@ -161,8 +163,9 @@ def run_object(
     headers = {"tf_machine.h": machine_header, "tf_schedule.h": _LINES}
     wrapped = [f"-Wl,--wrap={name}" for name in _WRAPPED]
     source = _main(entry, arguments, result)
+    parts = compile_units(machine_units(machine_header))
     try:
-        program = compile_program({f"{entry}_object.c": source}, headers, flags, objects, (*wrapped, *link))
+        program = compile_program({f"{entry}_object.c": source}, headers, flags, [*objects, *parts], (*wrapped, *link))
     except TapeflowError as error:
         raise TapeflowError(
             f"{', '.join(map(str, objects))}: no program can be made that calls '{entry}'\n{error.message}",

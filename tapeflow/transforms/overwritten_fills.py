@@ -120,17 +120,15 @@ def _elements(outermost: Operation, access: AccumulateOp | memref.StoreOp) -> Se
         left.remove(loop)
         follows = _follows(index, loop)
         # The bounds, and what is counted down from, are from outside of the nest: each element has one iteration.
-        counted = [loop.lb, loop.ub, loop.step]
-        if follows is not None and not isinstance(follows, int):
-            counted.append(follows)
-        if any(outermost.is_ancestor(value.owner) for value in counted):
+        counted: list[object] = [loop.lb, loop.ub, loop.step, follows]
+        if any(isinstance(value, SSAValue) and outermost.is_ancestor(value.owner) for value in counted):
             return None
         found.append((loop.lb, loop.ub, loop.step, follows))
     return found
 
 
-def _follows(index: SSAValue, loop: scf.ForOp) -> SSAValue | int | None:
-    """How `index` follows from the variable of `loop`: as it is, or counted down from the value that this returns."""
+def _follows(index: SSAValue, loop: scf.ForOp) -> object | None:
+    """How `index` follows from the variable of `loop`: as it is, or counted down from what this returns."""
     variable = loop.body.block.args[0]
     if index is variable:
         return variable.index

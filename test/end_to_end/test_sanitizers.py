@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import test_recursion as recursion
 from cases import CASES
 from pipelines import gradient_at
 
@@ -25,23 +26,30 @@ from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware
 from tapeflow.hardware.machine import machine_header
 
+pytestmark = pytest.mark.filterwarnings("ignore::tapeflow.TapeflowRemark")
+
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-ffp-contract=off")
 CTYPES = {"float64": "double", "float32": "float", "int32": "int", "int64": "int64_t", "bool": "bool"}
 
 KERNELS = {kernel.name: (kernel.source, kernel.wrt) for kernel in SUITE.values()}
 KERNELS |= {case.name: (case.source, case.wrt) for case in CASES.values()}
+MODELS = tuple(KERNELS)
+KERNELS["recursion"] = recursion.SOURCE, tuple(recursion.WRT)
 MODELLED = ("soa", "layers", "streams")
 # Builds of the model take longest: a kernel has its turn at one of them.
 BUILDS = [
-    *((name, pipeline, False) for name in KERNELS for pipeline in ("soa", "streams")),
-    *((name, MODELLED[k % len(MODELLED)], True) for k, name in enumerate(KERNELS)),
+    *((name, pipeline, False) for name in MODELS for pipeline in ("soa", "streams")),
+    *((name, MODELLED[k % len(MODELLED)], True) for k, name in enumerate(MODELS)),
+    ("recursion", "streams", False),
 ]
 
 
 def arguments(name: str) -> list[Any]:
     if name in SUITE:
         return list(SUITE[name].arguments("mini").values())
+    if name == "recursion":
+        return list(recursion.arguments())
     case = CASES[name]
     return case.arguments(np.random.default_rng(3), case.extents[-1])
 
@@ -134,7 +142,7 @@ def outcome(grad: Gradient, call: Call) -> list[float]:
 
 
 def files(grad: Gradient, folder: Path, *, model: bool) -> list[str]:
-    """Write the gradient's C and headers, and give the compiler's options for the machine."""
+    """Write the gradient's C and headers, and give the compiler's options."""
     printed = grad.compiled.printed
     (folder / f"{printed.name}.c").write_text(printed.source)
     (folder / f"{printed.name}.h").write_text(printed.header)
@@ -143,7 +151,7 @@ def files(grad: Gradient, folder: Path, *, model: bool) -> list[str]:
         machine = Hardware.preset("stream-1k")
         (folder / "tf_machine.h").write_text(machine_header(machine))
         (folder / "tf_schedule.h").write_text(schedule_printed(printed, machine).header)
-        options.append("-DTF_MODEL")
+        options += ["-DTF_MODEL", "-DTF_MODEL_UNITS"]
     return options
 
 
@@ -151,7 +159,7 @@ def files(grad: Gradient, folder: Path, *, model: bool) -> list[str]:
     ("name", "pipeline", "model"),
     [pytest.param(*build, id=f"{build[0]}-{'model' if build[2] else 'native'}-{build[1]}") for build in BUILDS],
 )
-def test_the_c_is_clean(name: str, pipeline: str, model: bool, tmp_path: Path):
+def test_the_c_is_clean(name: str, pipeline: str, model: bool, tmp_path: Path, sanitized_machine: list[str]):
     if not shutil.which("gcc"):
         pytest.skip("needs gcc")
     source, wrt = KERNELS[name]
@@ -160,7 +168,17 @@ def test_the_c_is_clean(name: str, pipeline: str, model: bool, tmp_path: Path):
     call = grad.prepare(given, seeds(grad, given))
     options = files(grad, tmp_path, model=model)
     (tmp_path / "main.c").write_text(program(grad, call))
-    command = ["gcc", *WARNINGS, *SANITIZERS, *options, "main.c", "-o", "main", "-lm"]
+    command = [
+        "gcc",
+        *WARNINGS,
+        *SANITIZERS,
+        *options,
+        "main.c",
+        "-o",
+        "main",
+        *(sanitized_machine if model else []),
+        "-lm",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True)
     if shutil.which("clang"):
         subprocess.run(["clang", *WARNINGS, *options, "-fsyntax-only", "main.c"], cwd=tmp_path, check=True)

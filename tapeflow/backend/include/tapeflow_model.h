@@ -11,87 +11,58 @@
 #ifndef TAPEFLOW_MODEL_H
 #define TAPEFLOW_MODEL_H
 
-#include "tapeflow_model_state.h"
+#include "tapeflow_model_record.h"
+#include "tapeflow_model_spad.h"
+
+#ifndef TF_MODEL_UNITS
+#include "tapeflow_model_cache.c"
+#include "tapeflow_model_call.c"
+#include "tapeflow_model_clock.c"
+#include "tapeflow_model_dram.c"
+#include "tapeflow_model_memory.c"
+#include "tapeflow_model_reuse.c"
+#include "tapeflow_model_spad.c"
+#include "tapeflow_model_timeline.c"
+#else
+#include "tapeflow_model_call.h"
+#endif
+
+/* What a source line costs: written by tapeflow.backend.schedule_header, indexed by __LINE__. */
+typedef struct {
+    uint32_t kind;   /* TF_LINE_* */
+    uint32_t ii;     /* cycles between two iterations that follow one another (TF_STEP lines) */
+    uint32_t depth;  /* cycles from the first operation of one iteration to the end of its last (TF_STEP lines) */
+    uint32_t offset; /* cycles from the start of the iteration to the issue of this access (access lines) */
+    uint32_t slack;  /* cycles from the earliest arrival of the loaded value to its first use (access lines) */
+} tf_line;
+
+enum { TF_LINE_NONE = 0, TF_LINE_LOOP = 1, TF_LINE_SEGMENT = 2, TF_LINE_ARM = 3, TF_LINE_ACCESS = 4 };
+
+/* The generated table `tf_lines` and its length TF_LINE_COUNT. */
+#ifndef TF_SCHEDULE
+#define TF_SCHEDULE "tf_schedule.h"
+#endif
+#include TF_SCHEDULE
 
 TF_HOT struct tf_model *tf_m(tf_tape *tf)
 {
     return (struct tf_model *)tf->model;
 }
 
-/* Each part stands on those before it. */
-#include "tapeflow_model_clock.h"
-#include "tapeflow_model_dram.h"
-#include "tapeflow_model_below.h"
-#include "tapeflow_model_cache.h"
-#include "tapeflow_model_memory.h"
-#include "tapeflow_model_spad.h"
-
 /* ---- a call: cold start, end, counters ---- */
 
-static TF_COLD void tf_m_free_blocks(struct tf_model *m)
-{
-    while (m->blocks != NULL) {
-        tf_block *block = m->blocks;
-        m->blocks = block->next;
-        free(block);
-    }
-}
-
 /* The model's memory goes with the tape's. */
-static TF_COLD void tf_m_delete(tf_tape *tf)
+static inline void tf_m_delete(tf_tape *tf)
 {
-    struct tf_model *m = tf_m(tf);
-    if (m == NULL) return;
-    tf_m_free_blocks(m);
-    free(m->spad);
-    free(m);
+    tf_m_call_delete(tf_m(tf));
     tf->model = NULL;
 }
 
-/* Cold start: empty cache and scratchpad, all banks idle, counters and clock at 0. False when there is no memory. */
-static TF_COLD bool tf_m_reset(tf_tape *tf)
+/* A cold start; false when there is no memory. */
+static inline bool tf_m_reset(tf_tape *tf)
 {
-    struct tf_model *m = tf_m(tf);
-    if (m == NULL) {
-        m = (struct tf_model *)calloc(1, sizeof *m);
-        if (m == NULL) return false;
-        m->spad = (unsigned char *)malloc(TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
-        tf->model = m;
-        if (m->spad == NULL) {
-            tf_m_delete(tf);
-            return false;
-        }
-    }
-    unsigned char *spad = m->spad;
-    tf_m_free_blocks(m);
-    memset(m, 0, sizeof *m);
-    m->spad = spad;
-    memset(spad, TF_POISON, TF_SPAD_BYTES > 0 ? TF_SPAD_BYTES : 1);
-    for (size_t k = 0; k < sizeof m->ways / sizeof m->ways[0]; k++) m->ways[k].key = TF_NO_LINE;
-#if TF_CACHE_LEVELS > 1
-    for (size_t k = 0; k < TF_SECOND_LINES; k++) m->second[k].key = TF_NO_LINE;
-#endif
-    m->array_end = TF_ARRAY_SPACE;
-    m->tape_end = TF_TAPE_SPACE;
-    tf_m_dram_reset(m);
-    tf_m_timeline_reset(m);
-    return true;
-}
-
-/* The end of a call: dirty lines go to DRAM, and the clock stops when the last write is there, and the last line that
- * was fetched, though nobody may have waited for it. */
-static TF_COLD void tf_m_finish(tf_tape *tf)
-{
-    struct tf_model *m = tf_m(tf);
-    const uint64_t now = tf_m_now_after_all(m);
-    if (m->tape_bytes > m->count.tape_bytes_peak) m->count.tape_bytes_peak = m->tape_bytes;
-    tf_m_cache_flush(m, now);
-    tf_m_dram_finish(m, now);
-    m->count.cycles = tf_m_later(tf_m_later(m->last_write, now), m->mshr[TF_MSHRS - 1]);
-    m->count.stall_flush += m->count.cycles - now;
-    tf_m_timeline_stall(m, TF_WAIT_FLUSH, now, m->count.cycles - now);
-    if (tf->error == NULL && m->count.tape_bytes_pushed != m->count.tape_bytes_popped + m->tape_bytes)
-        tf_m_fail(tf, "model: bytes pushed are not bytes popped and bytes resident");
+    tf->model = tf_m_call_begin(tf_m(tf), TF_LINE_COUNT, &tf->error);
+    return tf->model != NULL;
 }
 
 #ifdef TF_MODEL_EXPORTS
@@ -111,7 +82,7 @@ bool tf_model_reset(tf_tape *tf)
 
 void tf_model_finish(tf_tape *tf)
 {
-    tf_m_finish(tf);
+    tf_m_call_end(tf_m(tf));
 }
 
 const char *const *tf_counter_names(void)
@@ -165,17 +136,17 @@ size_t tf_reuse_exact(void)
 
 const uint64_t *tf_reuse_counts(tf_tape *tf, uint32_t owner)
 {
-    return tf_m(tf)->reuse.counts[owner];
+    return tf_m(tf)->reuse->counts[owner];
 }
 
 uint64_t tf_reuse_cold(tf_tape *tf, uint32_t owner)
 {
-    return tf_m(tf)->reuse.cold[owner];
+    return tf_m(tf)->reuse->cold[owner];
 }
 
 uint32_t tf_reuse_halvings(tf_tape *tf)
 {
-    return tf_m(tf)->reuse.halvings;
+    return tf_m(tf)->reuse->halvings;
 }
 #endif
 
@@ -190,27 +161,27 @@ const char *tf_timeline_name(tf_tape *tf, size_t track);
 
 const tf_event *tf_timeline_events(tf_tape *tf)
 {
-    return tf_m(tf)->timeline.events;
+    return tf_m(tf)->timeline->events;
 }
 
 size_t tf_timeline_kept(tf_tape *tf)
 {
-    return tf_m(tf)->timeline.kept;
+    return tf_m(tf)->timeline->kept;
 }
 
 uint64_t tf_timeline_seen(tf_tape *tf)
 {
-    return tf_m(tf)->timeline.seen;
+    return tf_m(tf)->timeline->seen;
 }
 
 uint64_t tf_timeline_stride(tf_tape *tf)
 {
-    return tf_m(tf)->timeline.stride;
+    return tf_m(tf)->timeline->stride;
 }
 
 const char *tf_timeline_name(tf_tape *tf, size_t track)
 {
-    return track < tf_m(tf)->timeline.tracks ? tf_m(tf)->timeline.names[track] : NULL;
+    return track < tf_m(tf)->timeline->tracks ? tf_m(tf)->timeline->names[track] : NULL;
 }
 #endif
 #endif
@@ -272,7 +243,7 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
     tf_region name;                                                                                                    \
     tf_type_##name tf_at_##name;                                                                                       \
     memset(&tf_at_##name, 0, sizeof tf_at_##name);                                                                     \
-    tf_m_region_open(tf, &name, sizeof(T), (count), tf_take(tf, TF_BYTES(T, count)))
+    tf_m_region_open(tf_m(tf), &name, sizeof(T), (count), tf_take(tf, TF_BYTES(T, count)))
 
 /* costs nothing: a tape in the cache, of chunks of doubling size */
 #define TF_TAPE_GROW(name, T)                                                                                          \
@@ -286,12 +257,12 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
 #define TF_RECORD(name, ...)                                                                                           \
     do {                                                                                                               \
         const tf_type_##name tf_record = __VA_ARGS__;                                                                  \
-        tf_m_record(tf, &name, &tf_record, sizeof tf_record, TF_M_LINE.offset, TF_M_SITE);                             \
+        tf_m_record(tf_m(tf), &name, &tf_record, sizeof tf_record, TF_M_LINE.offset, TF_M_SITE);                             \
     } while (0)
 
 /* costs ceil(bytes / port) cache accesses, loads, and a stall where a field is first used if it is not there by then */
 #define TF_REPLAY(name)                                                                                                \
-    (tf_m_replay(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE),         \
+    (tf_m_replay(tf_m(tf), &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE),         \
      tf_at_##name)
 
 #define TF_RECORD_GROW TF_RECORD
@@ -300,13 +271,13 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
 /* costs nothing: takes the scratchpad's bytes for `copies` tiles of `records`, and reserves their home in DRAM */
 #define TF_OPEN(name, T, copies, records, count)                                                                       \
     TF_M_OPEN(name, T, copies);                                                                                        \
-    tf_m_stream_open_reserved(tf, &name, tf_buffers_##name, (copies), sizeof(T), (records), (count),                   \
+    tf_m_stream_open_reserved(tf_m(tf), &name, tf_buffers_##name, (copies), sizeof(T), (records), (count),                   \
                               tf_take(tf, TF_BYTES(T, count)))
 
 /* costs nothing: the same, with a home of chunks of doubling size */
 #define TF_OPEN_GROW(name, T, copies, records)                                                                         \
     TF_M_OPEN(name, T, copies);                                                                                        \
-    tf_m_stream_open_growing(tf, &name, tf_buffers_##name, (copies), sizeof(T), (records))
+    tf_m_stream_open_growing(tf_m(tf), &name, tf_buffers_##name, (copies), sizeof(T), (records))
 
 #define TF_M_OPEN(name, T, copies)                                                                                     \
     typedef T tf_type_##name;                                                                                          \
@@ -320,11 +291,11 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
 #define TF_WRITE(name, ...)                                                                                            \
     do {                                                                                                               \
         const tf_type_##name tf_record = __VA_ARGS__;                                                                  \
-        tf_m_write(tf, &name, &tf_record, sizeof tf_record, TF_M_LINE.offset);                                         \
+        tf_m_write(tf_m(tf), &name, &tf_record, sizeof tf_record, TF_M_LINE.offset);                                         \
     } while (0)
 
 /* costs ceil(bytes / port) scratchpad accesses */
-#define TF_READ(name) (tf_m_read(tf, &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset), tf_at_##name)
+#define TF_READ(name) (tf_m_read(tf_m(tf), &name, &tf_at_##name, sizeof tf_at_##name, TF_M_LINE.offset), tf_at_##name)
 
 /* costs an integer comparison (in the schedule's operation mix) */
 #define TF_FULL(name) ((name).top == (name).high)
@@ -339,20 +310,20 @@ const char *tf_timeline_name(tf_tape *tf, size_t track)
     tf_m_reach_down((j), (end), (step), tf_m_stream_left(&name, sizeof(tf_type_##name)))
 
 /* blocking transfers: each costs a descriptor and its bursts, TF_DMA_WAIT a stall until they are done */
-#define TF_DMA_OUT(name) tf_m_dma_out(tf, &name)
-#define TF_DMA_IN(name) tf_m_dma_in(tf, &name)
-#define TF_DMA_WAIT(name) tf_m_dma_wait(tf, &name)
+#define TF_DMA_OUT(name) tf_m_dma_out(tf_m(tf), &name)
+#define TF_DMA_IN(name) tf_m_dma_in(tf_m(tf), &name)
+#define TF_DMA_WAIT(name) tf_m_dma_wait(tf_m(tf), &name)
 
 /* costs a descriptor and its bursts, and a stall if the next buffer still drains */
-#define TF_PUSH(name) tf_m_stream_push(tf, &name)
+#define TF_PUSH(name) tf_m_stream_push(tf_m(tf), &name)
 
 /* costs a descriptor and its bursts */
-#define TF_PREFETCH(name) tf_m_stream_prefetch(tf, &name)
+#define TF_PREFETCH(name) tf_m_stream_prefetch(tf_m(tf), &name)
 
 /* costs a stall if the tile below is still on its way */
-#define TF_POP(name) tf_m_stream_pop(tf, &name)
+#define TF_POP(name) tf_m_stream_pop(tf_m(tf), &name)
 
 /* costs nothing: checks that nothing is left */
-#define TF_CLOSE(name) tf_m_close(tf, &name)
+#define TF_CLOSE(name) tf_m_close(tf_m(tf), &name)
 
 #endif

@@ -7,11 +7,44 @@
 #ifndef TAPEFLOW_MODEL_BELOW_H
 #define TAPEFLOW_MODEL_BELOW_H
 
+#include "tapeflow_model_cache.h"
 #include "tapeflow_model_dram.h"
 
-TF_HOT uint32_t tf_m_owner(uint64_t address)
+#if TF_CACHE_LEVELS > 1
+#define TF_SECOND_LINES (TF_SECOND_BYTES / TF_LINE_BYTES)
+#define TF_SECOND_SETS (TF_SECOND_LINES / TF_SECOND_WAYS)
+#endif
+
+/* What the prefetcher knows of one access in the source: the lines it asked for, and how far apart. */
+typedef struct {
+    uint64_t last;
+    int64_t stride;
+    bool steady; /* `stride` came twice in a row */
+} tf_site;
+
+/* Lines of tape that are being written past the caches: how many of their bytes are there. */
+typedef struct {
+    uint64_t number;
+    uint64_t bytes;
+} tf_combined;
+
+/* The caches, behind the model in memory. */
+typedef struct {
+    tf_way ways[TF_CACHE_LINES]; /* first: tf_m_set finds them */
+#if TF_CACHE_LEVELS > 1
+    tf_way second[TF_SECOND_LINES];
+#endif
+#if TF_STREAMING_BUFFERS > 0
+    tf_combined combined[TF_STREAMING_BUFFERS]; /* in order of use, the last used first */
+    uint32_t combining;                         /* how many there are */
+#endif
+    uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again, in rising order */
+    tf_site sites[];         /* of each access in the source, where there is a prefetcher */
+} tf_cache;
+
+static inline tf_cache *tf_m_caches(struct tf_model *m)
 {
-    return address >= TF_TAPE_SPACE ? TF_OF_TAPE : TF_OF_ARRAY;
+    return (tf_cache *)(m + 1);
 }
 
 /* Returns the cycle at which DRAM has taken line `number`. */
@@ -20,7 +53,7 @@ static TF_SLOW uint64_t tf_m_memory_write(struct tf_model *m, uint64_t t, uint64
     const uint64_t address = number * TF_LINE_BYTES;
     if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;
     else m->count.dram_cache_array_writes++;
-    return tf_m_dram(m, t, address, true);
+    return tf_m_dram(m->dram, t, address, true);
 }
 
 /* Returns the cycle at which the line of `address` has come from DRAM. */
@@ -28,7 +61,7 @@ static inline uint64_t tf_m_memory_read(struct tf_model *m, uint64_t t, uint64_t
 {
     if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_reads++;
     else m->count.dram_cache_array_reads++;
-    return tf_m_dram(m, t, address, false);
+    return tf_m_dram(m->dram, t, address, false);
 }
 
 #if TF_CACHE_LEVELS > 1
@@ -37,7 +70,7 @@ static inline uint64_t tf_m_memory_read(struct tf_model *m, uint64_t t, uint64_t
  * `was` tells whether it was there; returns the cycle at which the memory has taken what it replaced. */
 static TF_SLOW uint64_t tf_m_second_front(struct tf_model *m, uint64_t t, uint64_t number, tf_way **set, bool *was)
 {
-    tf_way *ways = *set = &m->second[(number % TF_SECOND_SETS) * TF_SECOND_WAYS];
+    tf_way *ways = *set = &tf_m_caches(m)->second[(number % TF_SECOND_SETS) * TF_SECOND_WAYS];
     uint32_t way = 0;
     while (way < TF_SECOND_WAYS && (ways[way].key | 1u) != (number << 1 | 1u)) way++;
     *was = way < TF_SECOND_WAYS;
@@ -87,18 +120,19 @@ static TF_SLOW uint64_t tf_m_below_write(struct tf_model *m, uint64_t t, uint64_
 /* Forget line `number`, which was written past both caches. */
 static TF_SLOW void tf_m_below_forget(struct tf_model *m, uint64_t number)
 {
-    tf_way *set = &m->second[(number % TF_SECOND_SETS) * TF_SECOND_WAYS];
+    tf_way *set = &tf_m_caches(m)->second[(number % TF_SECOND_SETS) * TF_SECOND_WAYS];
     for (uint32_t way = 0; way < TF_SECOND_WAYS; way++)
         if ((set[way].key | 1u) == (number << 1 | 1u)) set[way].key = TF_NO_LINE;
 }
 
 static TF_COLD void tf_m_below_flush(struct tf_model *m, uint64_t t)
 {
+    tf_way *second = tf_m_caches(m)->second;
     for (uint32_t k = 0; k < TF_SECOND_LINES; k++) {
-        if (m->second[k].key == TF_NO_LINE || (m->second[k].key & 1u) == 0) continue;
+        if (second[k].key == TF_NO_LINE || (second[k].key & 1u) == 0) continue;
         m->count.second_writebacks++;
-        (void)tf_m_memory_write(m, t, m->second[k].key >> 1);
-        m->second[k].key &= ~(uint64_t)1;
+        (void)tf_m_memory_write(m, t, second[k].key >> 1);
+        second[k].key &= ~(uint64_t)1;
     }
 }
 

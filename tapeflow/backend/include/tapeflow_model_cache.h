@@ -1,179 +1,51 @@
-/* The cache: set-associative, least recently used out first, write-back, write-allocate, with miss registers.
+/* The cache as a program meets it: an access that hits the line used last in its set ends here, all else does not.
  *
- * A set keeps its ways in order of use, so the commonest hit touches one entry. A miss takes a miss register (MSHR)
- * until its line arrives; another access to a line on its way merges with it. When all registers are taken the datapath
- * stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
- *
- * With TF_CACHE_BLOCKING the cache does nothing beside a miss: the next access of any kind waits until it is over, a
- * load for the store before it too.
- *
- * With TF_PREFETCH_LINES a stride prefetcher watches, for each access in the source, the lines that miss or that it
- * fetched itself: when two steps in a row are alike, of either sign, it fetches so many lines further along, where a
- * miss register is free.
+ * What is behind a hit is in tapeflow_model_cache.c. A set keeps its ways in order of use, so the commonest hit touches
+ * one entry. The lines of the cache follow the model in memory.
  */
 #ifndef TAPEFLOW_MODEL_CACHE_H
 #define TAPEFLOW_MODEL_CACHE_H
 
-#include "tapeflow_model_below.h"
+#include "tapeflow_model_clock.h"
 #include "tapeflow_model_reuse.h"
 
-/* Write a line back; returns the cycle at which the level below has taken it. */
-static TF_SLOW uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
-{
-    const uint64_t number = key >> 1;
-    if (tf_m_owner(number * TF_LINE_BYTES) == TF_OF_TAPE) m->count.tape_writebacks++;
-    else m->count.array_writebacks++;
-    return tf_m_below_write(m, t, number);
-}
+/* A cache line. Its key is the line number shifted left once, with the dirty bit below. */
+typedef struct {
+    uint64_t key;   /* (address / line bytes) << 1 | dirty; TF_NO_LINE when empty */
+    uint64_t ready; /* cycle at which its fill arrives, plus TF_PREFETCHED until it is first used */
+} tf_way;
 
-/* The cycle at which a miss register is free. They are kept in rising order of that. */
-TF_HOT uint64_t tf_m_mshr_free(const struct tf_model *m)
-{
-    return m->mshr[0];
-}
+#define TF_PREFETCHED ((uint64_t)1 << 63)
+#define TF_NO_LINE (~(uint64_t)1)
 
-/* Wait at schedule time `at`, cycle `t`, for a miss register if need be; returns the cycle at which one is free. */
-static inline uint64_t tf_m_take_mshr(struct tf_model *m, uint64_t at, uint64_t t)
-{
-    const uint64_t free = tf_m_mshr_free(m);
-    if (free <= t) return t;
-    tf_m_wait(m, at, free, TF_WAIT_MSHR);
-    return free;
-}
+#if TF_CACHE_LEVELS > 0
+#define TF_CACHE_LINES (TF_CACHE_BYTES / TF_LINE_BYTES)
+#define TF_CACHE_SETS (TF_CACHE_LINES / TF_CACHE_WAYS)
+#else
+#define TF_CACHE_LINES 1
+#define TF_CACHE_SETS 1
+#endif
 
-/* A miss register is in use from cycle `t`, at which one is free, until cycle `until`. It is the one that was free last:
- * accesses are not met in the exact order of their times, and the others were free for one that is a bit earlier. */
-static inline void tf_m_hold_mshr(struct tf_model *m, uint64_t t, uint64_t until)
-{
-    uint32_t free = 0, place = TF_MSHRS - 1;
-    if (TF_MSHRS > 1 && m->mshr[TF_MSHRS > 1] <= t) /* the second one, where there is one */
-        for (free = TF_MSHRS - 1; m->mshr[free] > t;) free--;
-    while (place > free && m->mshr[place] > until) place--;
-    memmove(m->mshr + free, m->mshr + free + 1, (place - free) * sizeof *m->mshr);
-    m->mshr[place] = until;
-}
+TF_PART size_t tf_m_cache_bytes(size_t sites);
+TF_PART void tf_m_cache_reset(struct tf_model *m);
+TF_PART void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack,
+                             uint32_t site);
+TF_PART void tf_m_update_slow(struct tf_model *m, uint64_t address, uint32_t offset, uint32_t slack, uint32_t site);
+TF_PART uint64_t tf_m_cache_flush(struct tf_model *m, uint64_t t);
 
-/* Fetch the line of `address` from cycle `t` on, when a miss register is free; returns the cycle at which it is there,
- * which is not before the level below has taken the `victim`, if there is one to write back. */
-static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint64_t address, uint64_t victim)
+/* Whom the line of an address belongs to. */
+TF_HOT uint32_t tf_m_owner(uint64_t address)
 {
-    m->count.cache_fills += TF_CACHE_LEVELS > 0;
-    uint64_t fill = tf_m_below_read(m, t + TF_CACHE_HIT_CYCLES, address);
-    if (victim != TF_NO_LINE && (victim & 1u) != 0)
-        fill = tf_m_later(fill, tf_m_write_back(m, t + TF_CACHE_HIT_CYCLES, victim));
-    tf_m_hold_mshr(m, t, fill);
-    return fill;
-}
-
-/* The same for a miss at schedule time `at`, which may have to wait for a miss register. */
-static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
-{
-    return tf_m_fill(m, tf_m_take_mshr(m, at, at + tf_m_stalled(m, at)), address, victim);
+    return address >= TF_TAPE_SPACE ? TF_OF_TAPE : TF_OF_ARRAY;
 }
 
 #if TF_CACHE_LEVELS > 0
 /* The set that line `number` falls in. */
 TF_HOT tf_way *tf_m_set(struct tf_model *m, uint64_t number)
 {
-    return &m->ways[(number % TF_CACHE_SETS) * TF_CACHE_WAYS];
-}
-
-/* The way of `set` that holds line `number`; TF_CACHE_WAYS if none does. */
-static inline uint32_t tf_m_find_way(const tf_way *set, uint64_t number)
-{
-    uint32_t way = 0;
-    while (way < TF_CACHE_WAYS && (set[way].key | 1u) != (number << 1 | 1u)) way++;
-    return way;
+    return (tf_way *)(m + 1) + (number % TF_CACHE_SETS) * TF_CACHE_WAYS;
 }
 #endif
-
-#if TF_CACHE_LEVELS > 0 && TF_PREFETCH_LINES > 0
-/* Bring in line `number` if it is not there and a miss register is free at cycle `t`. */
-static TF_SLOW void tf_m_prefetch(struct tf_model *m, uint64_t t, uint64_t number)
-{
-    tf_way *set = tf_m_set(m, number);
-    if (tf_m_find_way(set, number) < TF_CACHE_WAYS || tf_m_mshr_free(m) > t) return;
-    m->count.prefetches++;
-    const uint64_t fill = tf_m_fill(m, t, number * TF_LINE_BYTES, set[TF_CACHE_WAYS - 1].key);
-    memmove(set + 1, set, (TF_CACHE_WAYS - 1) * sizeof *set);
-    set[0].key = number << 1;
-    set[0].ready = fill | TF_PREFETCHED;
-}
-
-/* The access at line `site` of the source came to line `number` of memory, which was missing or prefetched. */
-static TF_SLOW void tf_m_train(struct tf_model *m, uint64_t t, uint64_t number, uint32_t site)
-{
-    tf_site *known = &m->sites[site];
-    const int64_t step = (int64_t)(number - known->last);
-    known->steady = step == known->stride;
-    known->stride = step;
-    known->last = number;
-    if (!known->steady || step == 0) return;
-    for (uint64_t k = 1; k <= TF_PREFETCH_LINES; k++) tf_m_prefetch(m, t, number + k * (uint64_t)step);
-}
-#endif
-
-TF_HOT void tf_m_count_miss(struct tf_model *m, uint64_t address, bool write)
-{
-    if (tf_m_owner(address) == TF_OF_TAPE) {
-        if (write) m->count.tape_write_misses++;
-        else m->count.tape_read_misses++;
-    } else {
-        if (write) m->count.array_write_misses++;
-        else m->count.array_read_misses++;
-    }
-}
-
-/* An access that is not a plain hit on the most recent way: another way, a line on its way, or a miss. */
-static TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack,
-                                    uint32_t site)
-{
-    uint64_t ready;
-    (void)site;
-#if TF_CACHE_LEVELS > 0
-    const uint64_t number = address / TF_LINE_BYTES;
-    tf_way *set = tf_m_set(m, number);
-    uint32_t way = tf_m_find_way(set, number);
-    bool watched = true;
-    tf_way line;
-    if (way < TF_CACHE_WAYS) {
-        line = set[way];
-        watched = (line.ready & TF_PREFETCHED) != 0;
-        if (watched) m->count.prefetches_used++;
-        line.ready &= ~TF_PREFETCHED;
-        if (line.ready > at + tf_m_stalled(m, at)) m->count.mshr_merges++;
-    } else {
-        way = TF_CACHE_WAYS - 1;
-        tf_m_count_miss(m, address, write);
-        line.key = number << 1;
-        line.ready = tf_m_fetch_line(m, at, address, set[way].key);
-    }
-    if (write) line.key |= 1u;
-    memmove(set + 1, set, way * sizeof *set);
-    set[0] = line;
-    ready = line.ready;
-#if TF_PREFETCH_LINES > 0
-    if (watched) tf_m_train(m, at + tf_m_stalled(m, at), number, site);
-#else
-    (void)watched;
-#endif
-#else
-    tf_m_count_miss(m, address, write);
-    if (write) {
-        const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
-        if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;
-        else m->count.dram_cache_array_writes++;
-        ready = tf_m_dram(m, t, address, true);
-        tf_m_hold_mshr(m, t, ready);
-    } else {
-        ready = tf_m_fetch_line(m, at, address, TF_NO_LINE);
-    }
-#endif
-#if TF_CACHE_BLOCKING
-    m->blocked = tf_m_later(m->blocked, ready);
-#endif
-    if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
-}
 
 /* One access that lies within a line, by line `site` of the source; its energy is counted by the caller. */
 TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack, uint32_t site)
@@ -202,14 +74,6 @@ TF_HOT void tf_m_array_access(struct tf_model *m, uint64_t address, bool write, 
     tf_m_cache(m, address, write, offset, slack, site);
 }
 
-/* A load and a store of the same element of which the load is no plain hit. */
-static TF_SLOW void tf_m_update_slow(struct tf_model *m, uint64_t address, uint32_t offset, uint32_t slack,
-                                     uint32_t site)
-{
-    tf_m_cache(m, address, false, offset, slack, site);
-    tf_m_cache(m, address, true, offset, 0, site);
-}
-
 /* A load and a store of the same element at the same time: where the load is a plain hit, the store is one too. */
 TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t offset, uint32_t slack, uint32_t site)
 {
@@ -226,60 +90,16 @@ TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t off
     tf_m_update_slow(m, address, offset, slack, site);
 }
 
-#if TF_STREAMING_BUFFERS > 0
-/* Write the line in buffer `k` to DRAM, at schedule time `at`. */
-static TF_SLOW void tf_m_stream_out_line(struct tf_model *m, uint32_t k, uint64_t at)
-{
-    const uint64_t number = m->combined[k].number;
-    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
-    m->count.streamed_lines++;
-    tf_m_hold_mshr(m, t, tf_m_memory_write(m, t, number));
-    tf_m_below_forget(m, number);
-    m->combining--;
-    memmove(m->combined + k, m->combined + k + 1, (m->combining - k) * sizeof *m->combined);
-}
-
-/* The buffer that collects line `number`; `combining` if none does. */
-static inline uint32_t tf_m_combined(const struct tf_model *m, uint64_t number)
-{
-    uint32_t k = 0;
-    while (k < m->combining && m->combined[k].number != number) k++;
-    return k;
-}
-
-/* Store `bytes` of line `number` past the caches; false when the first cache holds the line, which takes them then. */
-static TF_SLOW bool tf_m_combine(struct tf_model *m, uint64_t number, uint64_t bytes, uint64_t at)
-{
-#if TF_CACHE_LEVELS > 0
-    if (tf_m_find_way(tf_m_set(m, number), number) < TF_CACHE_WAYS) return false;
-#endif
-    uint32_t k = tf_m_combined(m, number);
-    tf_combined line = {number, bytes};
-    if (k < m->combining) {
-        line.bytes += m->combined[k].bytes;
-    } else {
-        if (m->combining == TF_STREAMING_BUFFERS) tf_m_stream_out_line(m, m->combining - 1, at);
-        k = m->combining++;
-    }
-    memmove(m->combined + 1, m->combined, k * sizeof *m->combined);
-    m->combined[0] = line;
-    if (line.bytes >= TF_LINE_BYTES) tf_m_stream_out_line(m, 0, at);
-    return true;
-}
-#endif
-
 /* Whether a tape's access to line `number` goes past the caches; if it reads what waits there, that is written first. */
+#if TF_STREAMING_BUFFERS > 0
+TF_PART bool tf_m_goes_past(struct tf_model *m, uint64_t number, uint64_t bytes, bool write, uint64_t at);
+#else
 TF_HOT bool tf_m_goes_past(struct tf_model *m, uint64_t number, uint64_t bytes, bool write, uint64_t at)
 {
-#if TF_STREAMING_BUFFERS > 0
-    if (write) return tf_m_combine(m, number, bytes, at);
-    const uint32_t k = tf_m_combined(m, number);
-    if (k < m->combining) tf_m_stream_out_line(m, k, at);
-#else
     (void)m, (void)number, (void)bytes, (void)write, (void)at;
-#endif
     return false;
 }
+#endif
 
 /* A record of a tape that lives in the cache: as many accesses as it has words of the port, one look-up a line. */
 TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes, bool write, uint32_t offset,
@@ -299,29 +119,6 @@ TF_HOT void tf_m_tape_access(struct tf_model *m, uint64_t address, size_t bytes,
 #else
     for (uint64_t word = 0; word < words; word++)
         tf_m_cache(m, address + word * TF_CACHE_PORT_BYTES, write, offset, slack, site);
-#endif
-}
-
-/* At the end every dirty line goes to DRAM, and is charged. */
-static TF_COLD void tf_m_cache_flush(struct tf_model *m, uint64_t t)
-{
-#if TF_STREAMING_BUFFERS > 0
-    while (m->combining > 0) {
-        m->count.streamed_lines++;
-        (void)tf_m_memory_write(m, t, m->combined[--m->combining].number);
-        tf_m_below_forget(m, m->combined[m->combining].number);
-    }
-#endif
-#if TF_CACHE_LEVELS > 0
-    for (uint32_t k = 0; k < TF_CACHE_LINES; k++)
-        if (m->ways[k].key != TF_NO_LINE && (m->ways[k].key & 1u) != 0) {
-            (void)tf_m_write_back(m, t, m->ways[k].key);
-            m->ways[k].key &= ~(uint64_t)1;
-        }
-    tf_m_below_flush(m, t);
-#else
-    (void)m;
-    (void)t;
 #endif
 }
 

@@ -8,6 +8,19 @@
 
 #include "tapeflow_model_state.h"
 
+/* Slots of a resource that can never be had any more. */
+typedef struct {
+    uint64_t from, until; /* `until` is the first slot after it */
+} tf_stretch;
+
+#define TF_CALENDAR_WORDS 64 /* of 64 slots each */
+
+typedef struct {
+    uint64_t first;                    /* slot number of bit 0 of the window, a multiple of 64 */
+    uint64_t taken[TF_CALENDAR_WORDS]; /* a bit a slot, a ring of words */
+    tf_stretch busy;                   /* where no run of free slots begins */
+} tf_calendar;
+
 #define TF_CALENDAR_SLOTS (64u * TF_CALENDAR_WORDS)
 
 /* Move the window so that `slot` lies in its last word. What falls out is past. */

@@ -9,109 +9,81 @@
 
 #include "tapeflow_model_state.h"
 
+/* Whether the run is recorded for a picture (tapeflow_model_timeline.h). */
+#ifndef TF_TIMELINE
+#define TF_TIMELINE 0
+#endif
+
+/* Where a stream is on the timeline: its track, when it turned to its tile, and the latest cycle shown there. */
+typedef struct {
+    uint32_t number;
+    bool fell; /* it turned to its tile from the one above */
+    uint64_t begin, latest;
+} tf_track;
+
+#define TF_NEVER (~(uint64_t)0)
+
 #if TF_TIMELINE
 
-TF_HOT bool tf_m_timeline_keeps(const tf_timeline *line, uint64_t begin)
-{
-    return begin / TF_TIMELINE_WINDOW % line->stride == 0;
-}
+#ifndef TF_TIMELINE_EVENTS
+#define TF_TIMELINE_EVENTS 65536
+#endif
+#define TF_TIMELINE_WINDOW 4096 /* cycles */
+#define TF_TIMELINE_TRACKS 256
 
-/* Drop every second window of those kept so far. */
-static TF_COLD void tf_m_timeline_thin(tf_timeline *line)
-{
-    uint32_t kept = 0;
-    line->stride *= 2;
-    for (uint32_t k = 0; k < line->kept; k++)
-        if (tf_m_timeline_keeps(line, line->events[k].begin)) line->events[kept++] = line->events[k];
-    line->kept = kept;
-}
+enum {
+    TF_EVENT_BLOCK = 0, /* track: its line */
+    TF_EVENT_STALL = 1, /* track: its cause, TF_WAIT_* */
+    TF_EVENT_FILL = 2,  /* a layer of the forward sweep; of this and all below, track: the stream; number: the tile */
+    TF_EVENT_USE = 3,   /* a layer of the reverse sweep */
+    TF_EVENT_WAIT = 4,  /* for a transfer, also when it is over already */
+    TF_EVENT_OUT = 5,   /* a transfer to DRAM */
+    TF_EVENT_IN = 6,    /* a transfer from DRAM */
+    TF_EVENT_TILE = 7,  /* a copy of a buffer holds a tile; transfer: the copy */
+    TF_EVENT_TURN = 8   /* a layer that is filled and used: the turn-around */
+};
 
-static TF_SLOW void tf_m_timeline_add(struct tf_model *m, uint32_t kind, uint32_t track, uint64_t number,
-                                      uint64_t transfer, uint64_t begin, uint64_t end)
-{
-    tf_timeline *line = &m->timeline;
-    line->seen++;
-    while (line->kept == TF_TIMELINE_EVENTS && line->stride < (uint64_t)1 << 50) tf_m_timeline_thin(line);
-    if (!tf_m_timeline_keeps(line, begin) || line->kept == TF_TIMELINE_EVENTS) return;
-    line->events[line->kept++] = (tf_event){begin, end, number, transfer, kind, track};
-}
+typedef struct {
+    uint64_t begin, end; /* cycles */
+    uint64_t number;
+    uint64_t transfer; /* counted from 1 */
+    uint32_t kind;     /* TF_EVENT_* */
+    uint32_t track;
+} tf_event;
 
-static TF_COLD void tf_m_timeline_reset(struct tf_model *m)
-{
-    m->timeline.stride = 1;
-}
+typedef struct tf_timeline {
+    uint64_t seen;   /* spans in all */
+    uint64_t stride; /* of so many windows one is kept */
+    uint64_t stalled_until;
+    uint64_t block_begin;
+    uint32_t block; /* line of the block at hand */
+    uint32_t kept;
+    uint32_t tracks;
+    const char *opening; /* the stream that is opened next */
+    const char *names[TF_TIMELINE_TRACKS];
+    tf_event events[TF_TIMELINE_EVENTS];
+} tf_timeline;
 
-/* The datapath stood still from `begin` on. Waits that were made part of the past early may come out of order. */
-static TF_SLOW void tf_m_timeline_stall(struct tf_model *m, uint32_t cause, uint64_t begin, uint64_t cycles)
-{
-    if (begin < m->timeline.stalled_until) begin = m->timeline.stalled_until;
-    m->timeline.stalled_until = begin + cycles;
-    if (cycles > 0) tf_m_timeline_add(m, TF_EVENT_STALL, cause, 0, 0, begin, begin + cycles);
-}
-
-/* At cycle `now` the datapath turns from one block to that of `line`; 0 for the end. */
-static TF_SLOW void tf_m_timeline_block(struct tf_model *m, uint32_t line, uint64_t now)
-{
-    if (m->timeline.block != 0 && now > m->timeline.block_begin)
-        tf_m_timeline_add(m, TF_EVENT_BLOCK, m->timeline.block, 0, 0, m->timeline.block_begin, now);
-    m->timeline.block = line;
-    m->timeline.block_begin = now;
-}
-
-/* The next stream to be opened is called `name`. */
-TF_HOT void tf_m_timeline_name(struct tf_model *m, const char *name)
-{
-    m->timeline.opening = name;
-}
-
-static TF_COLD void tf_m_timeline_open(struct tf_model *m, tf_track *track, uint64_t now)
-{
-    const char *name = m->timeline.opening != NULL ? m->timeline.opening : "tape";
-    uint32_t k = 0;
-    while (k < m->timeline.tracks && strcmp(m->timeline.names[k], name) != 0) k++;
-    if (k == TF_TIMELINE_TRACKS) k--; /* the last one takes all that are too many */
-    else if (k == m->timeline.tracks) m->timeline.names[m->timeline.tracks++] = name;
-    track->number = k;
-    track->fell = false;
-    track->begin = track->latest = now;
-}
-
-/* The stream turns from `tile` to the one above or below at cycle `now`. */
-static TF_SLOW void tf_m_timeline_turn(struct tf_model *m, tf_track *track, uint64_t tile, bool above, uint64_t now)
-{
-    const uint32_t kind = above != track->fell ? (above ? TF_EVENT_FILL : TF_EVENT_USE) : TF_EVENT_TURN;
-    if (now < track->latest) now = track->latest;
-    if (now > track->begin) tf_m_timeline_add(m, kind, track->number, tile, 0, track->begin, now);
-    track->fell = !above;
-    track->begin = track->latest = now;
-}
-
-/* The stream's datapath waits for `transfer`, from `now` until `until` if that is later. */
-static TF_SLOW void tf_m_timeline_wait(struct tf_model *m, tf_track *track, uint64_t tile, uint64_t transfer,
-                                       uint64_t now, uint64_t until)
-{
-    if (now < track->latest) now = track->latest;
-    if (until < now) until = now;
-    track->latest = until;
-    tf_m_timeline_add(m, TF_EVENT_WAIT, track->number, tile, transfer, now, until);
-}
-
-static TF_SLOW void tf_m_timeline_transfer(struct tf_model *m, const tf_track *track, uint64_t tile, uint64_t transfer,
-                                           bool write, uint64_t begin, uint64_t end)
-{
-    tf_m_timeline_add(m, write ? TF_EVENT_OUT : TF_EVENT_IN, track->number, tile, transfer, begin, end);
-}
-
-/* Copy `copy` of the buffer lets go of the tile that it held since cycle `since`; TF_NEVER if it held none. */
-static TF_SLOW void tf_m_timeline_release(struct tf_model *m, const tf_track *track, uint64_t copy, uint64_t tile,
-                                          uint64_t *since, uint64_t now)
-{
-    if (*since != TF_NEVER && now > *since)
-        tf_m_timeline_add(m, TF_EVENT_TILE, track->number, tile, copy, *since, now);
-    *since = TF_NEVER;
-}
+TF_PART size_t tf_m_timeline_bytes(void);
+TF_PART void tf_m_timeline_reset(struct tf_model *m);
+TF_PART void tf_m_timeline_stall(struct tf_model *m, uint32_t cause, uint64_t begin, uint64_t cycles);
+TF_PART void tf_m_timeline_block(struct tf_model *m, uint32_t line, uint64_t now);
+TF_PART void tf_m_timeline_name(struct tf_model *m, const char *name);
+TF_PART void tf_m_timeline_open(struct tf_model *m, tf_track *track, uint64_t now);
+TF_PART void tf_m_timeline_turn(struct tf_model *m, tf_track *track, uint64_t tile, bool above, uint64_t now);
+TF_PART void tf_m_timeline_wait(struct tf_model *m, tf_track *track, uint64_t tile, uint64_t transfer, uint64_t now,
+                                uint64_t until);
+TF_PART void tf_m_timeline_transfer(struct tf_model *m, const tf_track *track, uint64_t tile, uint64_t transfer,
+                                    bool write, uint64_t begin, uint64_t end);
+TF_PART void tf_m_timeline_release(struct tf_model *m, const tf_track *track, uint64_t copy, uint64_t tile,
+                                   uint64_t *since, uint64_t now);
 
 #else
+
+TF_HOT size_t tf_m_timeline_bytes(void)
+{
+    return 0;
+}
 
 TF_HOT void tf_m_timeline_reset(struct tf_model *m)
 {

@@ -22,6 +22,7 @@
 #include "tapeflow_rt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 /* Arrays lie below, pages of all else from here on. */
@@ -440,21 +441,21 @@ static TF_COLD void tf_object_write_recorded(FILE *out)
     uint64_t bytes = 0;
     (void)m;
 #if TF_REUSE
-    const uint64_t sizes[] = {TF_REUSE_BINS, TF_REUSE_EXACT, m->reuse.halvings, m->reuse.cold[0], m->reuse.cold[1]};
-    bytes = sizeof sizes + sizeof m->reuse.counts;
+    const uint64_t sizes[] = {TF_REUSE_BINS, TF_REUSE_EXACT, m->reuse->halvings, m->reuse->cold[0], m->reuse->cold[1]};
+    bytes = sizeof sizes + sizeof m->reuse->counts;
     tf_object_write(out, &bytes, sizeof bytes);
     tf_object_write(out, sizes, sizeof sizes);
-    tf_object_write(out, m->reuse.counts, sizeof m->reuse.counts);
+    tf_object_write(out, m->reuse->counts, sizeof m->reuse->counts);
 #else
     tf_object_write(out, &bytes, sizeof bytes);
 #endif
     bytes = 0;
 #if TF_TIMELINE
-    const uint64_t numbers[] = {m->timeline.seen, m->timeline.stride};
-    bytes = sizeof numbers + m->timeline.kept * sizeof(tf_event);
+    const uint64_t numbers[] = {m->timeline->seen, m->timeline->stride};
+    bytes = sizeof numbers + m->timeline->kept * sizeof(tf_event);
     tf_object_write(out, &bytes, sizeof bytes);
     tf_object_write(out, numbers, sizeof numbers);
-    tf_object_write(out, m->timeline.events, m->timeline.kept * sizeof(tf_event));
+    tf_object_write(out, m->timeline->events, m->timeline->kept * sizeof(tf_event));
 #else
     tf_object_write(out, &bytes, sizeof bytes);
 #endif

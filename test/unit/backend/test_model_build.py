@@ -8,7 +8,8 @@ from stages import INPUTS, STAGES, module
 from xdsl.dialects.builtin import ModuleOp
 
 from tapeflow.backend.c_printer import print_c
-from tapeflow.backend.native import ModelFunction, NativeFunction, build_model
+from tapeflow.backend.model_build import ModelFunction, build_model
+from tapeflow.backend.native import NativeFunction
 from tapeflow.backend.printed import PrintedC
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware
@@ -81,14 +82,15 @@ def test_layers_in_every_direction(stage: str, name: str):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_is_clean_under_sanitizers(tmp_path, stage: str):
+def test_is_clean_under_sanitizers(tmp_path, stage: str, sanitized_machine: list[str]):
     printed = print_c(module("worked_example", stage))
     headers = {
         "tf_machine.h": HARDWARE.machine_header(),
         "tf_schedule.h": schedule_printed(printed, HARDWARE).header,
     }
     inputs = arguments(9, 31)
-    numbers = run_driver(tmp_path, printed, "f_grad", inputs, flags=[*SANITIZE, "-DTF_MODEL"], more=headers)
+    flags = [*SANITIZE, "-DTF_MODEL", "-DTF_MODEL_UNITS", *sanitized_machine]
+    numbers = run_driver(tmp_path, printed, "f_grad", inputs, flags=flags, more=headers)
     expected = NativeFunction(printed, "f_grad").call(inputs)
     assert numbers[0] == expected[0]
 

@@ -14,6 +14,7 @@ void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *
 void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes);
 void drive_activates(tf_tape *tf, size_t n, uint64_t *clock);
 uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_t *write, size_t in_flight);
+void drive_bus(tf_tape *tf, size_t n, const uint32_t *at, const uint32_t *bursts, const uint8_t *out, uint64_t *done);
 void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, uint32_t copies, size_t records,
                  int blocking, int grow);
 void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
@@ -34,9 +35,9 @@ size_t drive_poison(tf_tape *tf, size_t records)
     tf_buffer buffers[2];
     uint64_t value = 0;
     size_t fresh = 0;
-    tf_m_stream_open_growing(tf, &stream, buffers, 2, sizeof value, 4);
+    tf_m_stream_open_growing(tf_m(tf), &stream, buffers, 2, sizeof value, 4);
     for (size_t k = 0; k < records; k++) {
-        tf_m_write(tf, &stream, &value, sizeof value, 0);
+        tf_m_write(tf_m(tf), &stream, &value, sizeof value, 0);
         if (TF_FULL(stream)) TF_PUSH(stream);
     }
     for (size_t k = 0; k < records; k++) {
@@ -44,10 +45,10 @@ size_t drive_poison(tf_tape *tf, size_t records)
             TF_PREFETCH(stream);
             TF_POP(stream);
         }
-        tf_m_read(tf, &stream, &value, sizeof value, 0);
+        tf_m_read(tf_m(tf), &stream, &value, sizeof value, 0);
     }
     TF_CLOSE(stream);
-    for (size_t k = 0; k < TF_SPAD_BYTES; k++) fresh += tf_m(tf)->spad[k] != TF_POISON;
+    for (size_t k = 0; k < TF_SPAD_BYTES; k++) fresh += tf_m(tf)->pad->bytes[k] != TF_POISON;
     return fresh;
 }
 
@@ -61,16 +62,16 @@ void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream)
     if (stream) {
         tf_stream tiles;
         tf_buffer buffers[2];
-        tf_m_stream_open_reserved(tf, &tiles, buffers, 2, sizeof value, 1, (ptrdiff_t)reserved, bytes);
+        tf_m_stream_open_reserved(tf_m(tf), &tiles, buffers, 2, sizeof value, 1, (ptrdiff_t)reserved, bytes);
         for (size_t k = 0; k < recorded; k++) {
-            tf_m_write(tf, &tiles, &value, sizeof value, 0);
+            tf_m_write(tf_m(tf), &tiles, &value, sizeof value, 0);
             TF_PUSH(tiles);
         }
     } else {
         tf_region region;
-        tf_m_region_open(tf, &region, sizeof value, (ptrdiff_t)reserved, bytes);
-        for (size_t k = 0; k < recorded; k++) tf_m_record(tf, &region, &value, sizeof value, 0, 1);
-        for (size_t k = 0; k <= recorded; k++) tf_m_replay(tf, &region, &back, sizeof back, 0, 0, 1);
+        tf_m_region_open(tf_m(tf), &region, sizeof value, (ptrdiff_t)reserved, bytes);
+        for (size_t k = 0; k < recorded; k++) tf_m_record(tf_m(tf), &region, &value, sizeof value, 0, 1);
+        for (size_t k = 0; k <= recorded; k++) tf_m_replay(tf_m(tf), &region, &back, sizeof back, 0, 0, 1);
     }
 }
 
@@ -82,13 +83,13 @@ void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset,
     unsigned char back[64];
     tf_stream streams[3];
     tf_buffer buffers[3];
-    for (int k = 0; k < 3; k++) tf_m_stream_open_growing(tf, &streams[k], &buffers[k], 1, 8, 42);
+    for (int k = 0; k < 3; k++) tf_m_stream_open_growing(tf_m(tf), &streams[k], &buffers[k], 1, 8, 42);
     for (size_t k = 0; k < steps; k++) {
         tf_m_step(tf_m(tf), 1, 1, 1);
         for (size_t j = k * each; j < (k + 1) * each; j++) {
             tf_stream *stream = &streams[(turn[j] > 0 ? turn[j] : -turn[j]) - 1];
-            if (turn[j] > 0) tf_m_write(tf, stream, record, bytes[j], offset[j]);
-            else tf_m_read(tf, stream, back, bytes[j], offset[j]);
+            if (turn[j] > 0) tf_m_write(tf_m(tf), stream, record, bytes[j], offset[j]);
+            else tf_m_read(tf_m(tf), stream, back, bytes[j], offset[j]);
         }
     }
 }
@@ -138,17 +139,17 @@ void drive_lifo(tf_tape *tf, size_t records, size_t bytes, int grow)
     tf_region region;
     if (!tf_reserve(tf, records * bytes + 64)) return;
     if (grow) tf_m_region_open_growing(&region, bytes);
-    else tf_m_region_open(tf, &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
+    else tf_m_region_open(tf_m(tf), &region, bytes, (ptrdiff_t)records, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)records)));
     const uint32_t ii = (uint32_t)((bytes + TF_CACHE_PORT_BYTES - 1) / TF_CACHE_PORT_BYTES); /* with one port */
     for (size_t k = 0; k < records; k++) {
         tf_m_step(tf_m(tf), 1, ii, ii);
-        tf_m_record(tf, &region, record, bytes, 0, 1);
+        tf_m_record(tf_m(tf), &region, record, bytes, 0, 1);
     }
     for (size_t k = 0; k < records; k++) {
         tf_m_step(tf_m(tf), 2, ii, ii);
-        tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+        tf_m_replay(tf_m(tf), &region, back, bytes, 0, 0, 2);
     }
-    tf_m_close(tf, &region);
+    tf_m_close(tf_m(tf), &region);
 }
 
 /* Loops one after the other; a record is written each iteration, and the layer ends after `tile` of them. */
@@ -158,11 +159,11 @@ void drive_loops(tf_tape *tf, size_t loops, const uint32_t *ii, const uint32_t *
     tf_stream stream;
     tf_buffer buffers[2];
     const uint64_t value = 7;
-    tf_m_stream_open_growing(tf, &stream, buffers, 2, sizeof value, tile);
+    tf_m_stream_open_growing(tf_m(tf), &stream, buffers, 2, sizeof value, tile);
     for (size_t loop = 0; loop < loops; loop++)
         for (uint32_t k = 0; k < iterations[loop]; k++) {
             tf_m_step(tf_m(tf), (uint32_t)loop + 1, ii[loop], depth[loop]);
-            tf_m_write(tf, &stream, &value, sizeof value, 0);
+            tf_m_write(tf_m(tf), &stream, &value, sizeof value, 0);
             if (TF_FULL(stream)) TF_PUSH(stream);
         }
 }
@@ -174,19 +175,19 @@ void drive_tape(tf_tape *tf, size_t n, const uint8_t *push, size_t bytes)
     unsigned char back[256];
     tf_region region;
     if (!tf_reserve(tf, n * bytes + 64)) return;
-    tf_m_region_open(tf, &region, bytes, (ptrdiff_t)n, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)n)));
+    tf_m_region_open(tf_m(tf), &region, bytes, (ptrdiff_t)n, tf_take(tf, tf_bytes(bytes, (ptrdiff_t)n)));
     for (size_t k = 0; k < n; k++) {
         tf_m_step(tf_m(tf), 1, 1, 1);
-        if (push[k]) tf_m_record(tf, &region, record, bytes, 0, 1);
-        else tf_m_replay(tf, &region, back, bytes, 0, 0, 2);
+        if (push[k]) tf_m_record(tf_m(tf), &region, record, bytes, 0, 1);
+        else tf_m_replay(tf_m(tf), &region, back, bytes, 0, 0, 2);
     }
-    tf_m_close(tf, &region);
+    tf_m_close(tf_m(tf), &region);
 }
 
 /* Activates of one rank, wanted at `clock` or later; afterwards these are the clocks at which they are. */
 void drive_activates(tf_tape *tf, size_t n, uint64_t *clock)
 {
-    for (size_t k = 0; k < n; k++) clock[k] = tf_m_take_activate(&tf_m(tf)->activates[0], clock[k]);
+    for (size_t k = 0; k < n; k++) clock[k] = tf_m_take_activate(&tf_m(tf)->dram->activates[0], clock[k]);
 }
 
 /* Requests to DRAM, the next as soon as one of `in_flight` is done; returns the cycle at which the last one is. */
@@ -200,11 +201,29 @@ uint64_t drive_dram(tf_tape *tf, size_t n, const uint64_t *address, const uint8_
         for (size_t j = 1; j < in_flight; j++)
             if (flight[j] < flight[first]) first = j;
         if (flight[first] > t) t = flight[first];
-        flight[first] = tf_m_dram(m, t, address[k], write[k] != 0);
+        flight[first] = tf_m_dram(m->dram, t, address[k], write[k] != 0);
         if (flight[first] > end) end = flight[first];
     }
-    tf_m_dram_finish(m, t);
-    return m->last_write > end ? m->last_write : end;
+    return tf_m_later(tf_m_dram_finish(m->dram, t), end);
+}
+
+/* The cache and the DMA engine on one bus, in this order: at cycle `at[k]` a store misses, if `bursts[k]` is 0, or the
+ * engine begins to move so many, out or in. `done` is then the cycle at which the line, or all of the bursts, are there. */
+void drive_bus(tf_tape *tf, size_t n, const uint32_t *at, const uint32_t *bursts, const uint8_t *out, uint64_t *done)
+{
+    struct tf_model *m = tf_m(tf);
+    for (size_t k = 0; k < n; k++) {
+        const uint64_t address = TF_TAPE_SPACE + k * 65 * TF_DRAM_BURST_BYTES; /* sets of their own, for some time */
+        m->tau = at[k];
+        if (bursts[k] > 0) {
+            done[k] = tf_m_dma(m, at[k], address, bursts[k] * TF_DRAM_BURST_BYTES, out[k] != 0);
+            continue;
+        }
+#if TF_CACHE_LEVELS > 0
+        tf_m_array_access(m, address, true, 0, 0, 1);
+        done[k] = tf_m_set(m, address / TF_LINE_BYTES)->ready;
+#endif
+    }
 }
 
 /* A stack of tiles: `push[k]` writes record k + 1, else a record is read into `popped`, in order. */
@@ -214,16 +233,16 @@ void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, u
     struct tf_model *m = tf_m(tf);
     tf_stream stream;
     tf_buffer buffers[16];
-    if (grow) tf_m_stream_open_growing(tf, &stream, buffers, copies, sizeof(uint64_t), records);
+    if (grow) tf_m_stream_open_growing(tf_m(tf), &stream, buffers, copies, sizeof(uint64_t), records);
     else
-        tf_m_stream_open_reserved(tf, &stream, buffers, copies, sizeof(uint64_t), records, (ptrdiff_t)n,
+        tf_m_stream_open_reserved(tf_m(tf), &stream, buffers, copies, sizeof(uint64_t), records, (ptrdiff_t)n,
                                   tf_take(tf, tf_bytes(sizeof(uint64_t), (ptrdiff_t)n)));
     size_t read = 0;
     for (size_t k = 0; k < n; k++) {
         tf_m_step(m, 1, 1, 1);
         if (push[k]) {
             const uint64_t value = k + 1;
-            tf_m_write(tf, &stream, &value, sizeof value, 0);
+            tf_m_write(tf_m(tf), &stream, &value, sizeof value, 0);
             if (TF_FULL(stream)) {
                 if (blocking) {
                     TF_DMA_OUT(stream);
@@ -242,7 +261,7 @@ void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, u
                     TF_POP(stream);
                 }
             }
-            tf_m_read(tf, &stream, &popped[read++], sizeof(uint64_t), 0);
+            tf_m_read(tf_m(tf), &stream, &popped[read++], sizeof(uint64_t), 0);
         }
     }
     TF_CLOSE(stream);

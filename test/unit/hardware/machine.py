@@ -41,7 +41,7 @@ def build(
         (folder / "tf_schedule.h").write_text(schedule)
         (folder / "model.c").write_text(source)
         kind = ["-shared", "-fPIC"] if shared else []
-        command = [compiler or COMPILER or "cc", "-std=c99", "-O1", *flags, *kind, f"-I{folder}", f"-I{INCLUDE}"]
+        command = [compiler or COMPILER or "cc", "-std=c99", "-Og", *flags, *kind, f"-I{folder}", f"-I{INCLUDE}"]
         subprocess.run([*command, str(folder / "model.c"), "-o", str(output), "-lm"], check=True)
     return output
 
@@ -117,6 +117,15 @@ class Machine:
         return self.library.drive_dram(
             self.tape, ctypes.c_size_t(len(a)), _pointer(a), _pointer(w), ctypes.c_size_t(in_flight)
         )
+
+    def bus(self, requests: Sequence[tuple[int, int, bool]]) -> list[int]:
+        """When requests are done: each a cycle, bursts that the DMA engine moves (0: a store misses), whether out."""
+        at, bursts = (np.asarray([request[k] for request in requests], dtype=np.uint32) for k in (0, 1))
+        out = np.asarray([request[2] for request in requests], dtype=np.uint8)
+        done = np.zeros(len(requests), dtype=np.uint64)
+        pointers = [_pointer(part) for part in (at, bursts, out, done)]
+        self.library.drive_bus(self.tape, ctypes.c_size_t(len(requests)), *pointers)
+        return [int(cycle) for cycle in done]
 
     def stack(
         self, pushes: Sequence[bool], copies: int, records: int, *, blocking: bool = False, grow: bool = False

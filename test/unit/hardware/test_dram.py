@@ -1,9 +1,11 @@
-"""DRAM against DRAMsim3's figures for thirteen address patterns on two parts, and its own closed forms."""
+"""DRAM against DRAMsim3's figures for thirteen address patterns on two parts, closed forms, and who shares its bus."""
 
 from __future__ import annotations
 
 import csv
+import math
 from importlib import resources
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -94,6 +96,83 @@ def test_fixed_timing_is_latency_plus_bursts():
         cycles = model.dram(np.arange(64, dtype=np.int64) * 4096, np.zeros(64, dtype=bool), 64)
     clocks = 2 + 61 + 64 * 4
     assert cycles / CLOCK_GHZ == pytest.approx(clocks * 0.833, abs=1)
+
+
+REQUESTED = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 6), st.booleans()), min_size=1, max_size=40)
+"""Of cache and DMA engine: when, how many bursts (0: a line that misses), and whether out."""
+
+
+def shared(outstanding: int, **dram: object) -> Hardware:
+    """A cache that always has a free miss register; what is asked of it and of the engine comes to DRAM as soon."""
+    return hardware("DDR4-2400", **dram).with_(cache={"mshrs": 64}, dma={"outstanding": outstanding})
+
+
+def on_one_bus(machine: Hardware, requests: list[tuple[int, int, bool]]) -> list[int]:
+    """When requests are done on a bus with a latency: each has the first free place on it, in the order of asking."""
+    assert machine.cache is not None
+    dma, dram = machine.dma, machine.dram
+    burst, controller = int(dram.number("burst_ck")), int(dram.number("controller_ck"))
+    words = dram.burst_bytes // 8
+    taken: set[int] = set()
+    flight, made, port_free = [0] * dma.outstanding, 0, 0
+
+    def place(cycle: int) -> int:
+        slot = -(-cycle * machine.cycle_ps // dram.clock_ps) + controller + dram.fixed_latency_clocks
+        while taken & set(range(slot, slot + burst)):
+            slot += 1
+        taken.update(range(slot, slot + burst))
+        return -(-(slot + burst) * dram.clock_ps // machine.cycle_ps)
+
+    done: list[int] = []
+    for at, bursts, out in requests:
+        if bursts == 0:
+            done.append(place(at + machine.cache.hit_cycles))
+            continue
+        ended = at
+        for _ in range(bursts):
+            issue = max(at + dma.setup_cycles, flight[made % dma.outstanding])
+            if out:
+                port_free = max(issue, port_free) + words
+                over = place(port_free)
+            else:
+                port_free = over = max(place(issue), port_free) + words
+            flight[made % dma.outstanding] = over
+            made, ended = made + 1, max(ended, over)
+        done.append(ended)
+    return done
+
+
+@settings(deadline=None, max_examples=100)
+@given(requests=REQUESTED)
+def test_misses_and_dma_bursts_take_the_first_free_places_of_one_bus(requests: list[tuple[int, int, bool]]):
+    machine = shared(3, timing="fixed", fixed_latency_ns=50)
+    with Machine(machine) as model:
+        assert model.bus(requests) == on_one_bus(machine, requests)
+
+
+@pytest.mark.parametrize("turn", [0, 5, 12])
+def test_lines_and_a_burst_asked_for_together_come_one_after_the_other(turn: int):
+    with Machine(shared(3, timing="fixed", fixed_latency_ns=50)) as model:
+        done = model.bus([(0, int(k == turn), False) for k in range(13)])
+    first = math.ceil(4 * 500 / 833) + 2 + 61  # after hit or set-up: controller, latency
+    arrived = [math.ceil((first + 4 * (k + 1)) * 833 / 500) for k in range(13)]
+    arrived[turn] += 8  # through the engine's port
+    assert done == arrived
+
+
+@settings(deadline=None, max_examples=60)
+@given(requests=REQUESTED)
+def test_to_banks_a_burst_is_what_a_line_is_and_no_two_meet_on_the_bus(requests: list[tuple[int, int, bool]]):
+    mixed = [(at, min(bursts, 1), False) for at, bursts, _ in requests]
+    with Machine(shared(40)) as model, Machine(shared(40)) as another:
+        done, lines = model.bus(mixed), another.bus([(at, 0, False) for at, *_ in requests])
+    port_free = 0
+    for line, over, (_, bursts, _) in zip(lines, done, mixed, strict=True):
+        if bursts > 0:
+            port_free = max(line, port_free) + 8
+        assert over == (port_free if bursts > 0 else line)
+    ends = sorted(cycle * 500 // 833 for cycle in lines)  # a cycle is shorter than a clock of DRAM, so it tells that
+    assert all(late - early >= 4 for early, late in pairwise(ends))
 
 
 # DRAMsim3's figures do not have HBM2; these follow from its timing alone, in requests too few to meet a refresh.

@@ -250,13 +250,20 @@ def test_dma_time_is_the_closed_form(compute: int, bursts: int, copies: int):
     assert closed_form - (one if bound_by_latency else 0) <= time(tiles) <= closed_form
 
 
-@pytest.mark.parametrize("timeline", [False, True])
+EVERY_PART = MACHINE.with_(
+    cache={"streaming_buffers": 2, "prefetch_lines": 2},
+    second_cache={"size_bytes": 8192},
+    scratchpad={"ports": 3, "banks": 4},
+)
+RECORDED = ("-DTF_TIMELINE=1", "-DTF_REUSE=1", "-DTF_REUSE_LINES=64u")
+
+
+@pytest.mark.parametrize(("hardware", "recorded"), [(MACHINE, ()), (EVERY_PART, RECORDED)], ids=["plain", "all"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_clean_under_warnings_and_sanitizers(compiler: str, timeline: bool):
+def test_clean_under_warnings_and_sanitizers(compiler: str, hardware: Hardware, recorded: tuple[str, ...]):
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     strict = "-Wall -Wextra -pedantic -Wconversion -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all"
     source = (HERE / "driver.c").read_text()
-    recorded = f"-DTF_TIMELINE={int(timeline)}"
-    program = build(MACHINE, source, "-DDRIVE_MAIN", recorded, *strict.split(), shared=False, compiler=compiler)
+    program = build(hardware, source, "-DDRIVE_MAIN", *recorded, *strict.split(), shared=False, compiler=compiler)
     subprocess.run([str(program)], check=True, capture_output=True)

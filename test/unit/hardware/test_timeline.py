@@ -13,7 +13,7 @@ import pytest
 
 import tapeflow
 from bench.suite import SUITE
-from tapeflow.backend.native import build_model
+from tapeflow.backend.model_build import build_model
 from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware, Report
 from tapeflow.hardware.figures import interesting_window, png, timeline_figure

@@ -1,0 +1,304 @@
+/* DRAM: banks with open rows, a data bus, activates, refresh and a write queue, all shared by cache and DMA: one translation unit.
+ *
+ * Every request is timed when it is made, from a few timestamps: per bank the earliest precharge, activate and column
+ * command; per bank group how many column commands a window has (tCCD_L); per rank the latest activates (tRRD apart, four
+ * in tFAW) and the next refresh; a calendar of the data bus. A request that finds its bank busy does not hold up another one, which is what
+ * a scheduler that picks the first ready request gives. Writes are posted: a queue collects them, and when it is full
+ * they go out together, row by row, with a turnaround of the bus on either side, while the next ones are collected.
+ * Inside, time is in DRAM clocks; addresses map as row : rank : bank : bank group : column.
+ * With TF_DRAM_BANKED 0 there is only a latency and the bus, for closed forms.
+ */
+#include "tapeflow_model_dram.h"
+
+#include "tapeflow_model_calendar.h"
+
+#define TF_ACTIVATES 64u
+
+/* The latest activates of a rank, in rising order of their clocks. */
+typedef struct {
+    uint64_t at[TF_ACTIVATES]; /* a ring: number k is at k % TF_ACTIVATES */
+    uint64_t count;
+    tf_stretch busy; /* clocks that no activate can have any more */
+} tf_activates;
+
+typedef struct {
+    uint64_t row;
+    bool open;
+    uint64_t activate;  /* earliest clock of each command to this bank */
+    uint64_t precharge;
+    uint64_t column;
+} tf_bank;
+
+/* Column commands of a bank group in one window of time. */
+typedef struct {
+    uint64_t window;
+    uint32_t used;
+} tf_window;
+
+#define TF_COLUMN_WINDOWS 64
+
+#define TF_NO_WRITE (~(uint64_t)0)
+
+struct tf_dram {
+    tf_counter_set *count; /* the model's */
+    tf_calendar bus;
+    tf_activates activates[TF_DRAM_RANKS];
+    tf_bank banks[TF_DRAM_RANKS * TF_DRAM_GROUPS * TF_DRAM_BANKS];
+    tf_window columns[TF_DRAM_RANKS * TF_DRAM_GROUPS][TF_COLUMN_WINDOWS];
+    tf_stretch columns_busy[TF_DRAM_RANKS * TF_DRAM_GROUPS]; /* slots of the bus that the group cannot have */
+    uint64_t refresh_due[TF_DRAM_RANKS];
+    uint64_t write_queue[TF_DRAM_WRITE_QUEUE];
+    uint64_t write_done[2][TF_DRAM_WRITE_QUEUE]; /* end of the last writes: one half collects while the other drains */
+    uint32_t write_half;
+    uint32_t writes;       /* entries of `write_queue` */
+    uint64_t writes_from;  /* the last run of writes on the bus */
+    uint64_t writes_until;
+    uint64_t reads_from;   /* the first read data after it */
+    uint64_t bus_end;      /* end of the last read on the bus */
+    uint64_t rank_end[TF_DRAM_RANKS]; /* end of the last burst of each rank */
+    bool writing;          /* no read since the last run of writes */
+    uint64_t last_write;   /* cycle at which the last write is in DRAM */
+};
+
+TF_HOT uint64_t tf_m_to_dram_clock(uint64_t cycle)
+{
+    return (cycle * TF_PS_PER_CYCLE + TF_DRAM_CK_PS - 1) / TF_DRAM_CK_PS;
+}
+
+TF_HOT uint64_t tf_m_to_cycle(uint64_t clock)
+{
+    return (clock * TF_DRAM_CK_PS + TF_PS_PER_CYCLE - 1) / TF_PS_PER_CYCLE;
+}
+
+typedef struct {
+    uint64_t row;
+    uint32_t bank;  /* over all ranks */
+    uint32_t group; /* over all ranks */
+    uint32_t rank;
+} tf_place;
+
+static inline tf_place tf_m_place(uint64_t address)
+{
+    tf_place place;
+    uint64_t rest = address / TF_DRAM_ROW_BYTES;
+    const uint64_t group = rest % TF_DRAM_GROUPS;
+    rest /= TF_DRAM_GROUPS;
+    const uint64_t bank = rest % TF_DRAM_BANKS;
+    rest /= TF_DRAM_BANKS;
+    place.rank = (uint32_t)(rest % TF_DRAM_RANKS);
+    place.row = rest / TF_DRAM_RANKS;
+    place.group = (uint32_t)(place.rank * TF_DRAM_GROUPS + group);
+    place.bank = (uint32_t)(place.group * TF_DRAM_BANKS + bank);
+    return place;
+}
+
+/* Refreshes of `rank` that fell due by clock `t`: what was under way ends, its rows are closed, and it is busy until the
+ * last refresh is over. */
+static inline void tf_m_refresh(struct tf_dram *dram, uint32_t rank, uint64_t t)
+{
+    if (TF_LIKELY(t < dram->refresh_due[rank])) return;
+    const uint64_t start = dram->refresh_due[rank] + (t - dram->refresh_due[rank]) / TF_DRAM_TREFI * TF_DRAM_TREFI;
+    const uint64_t over = tf_m_later(start, dram->rank_end[rank]) + TF_DRAM_TRFC;
+    dram->refresh_due[rank] = start + TF_DRAM_TREFI;
+    if (t < over) dram->count->dram_refreshes++;
+    for (uint32_t k = 0; k < TF_DRAM_GROUPS * TF_DRAM_BANKS; k++) {
+        tf_bank *bank = &dram->banks[rank * TF_DRAM_GROUPS * TF_DRAM_BANKS + k];
+        bank->open = false;
+        bank->activate = tf_m_later(bank->activate, over);
+    }
+}
+
+#define TF_ACTIVATE(k) activates->at[(k) % TF_ACTIVATES]
+
+/* Whether an activate at clock `t`, before number `next`, is one of five in tFAW with activates that come after it. */
+static inline bool tf_m_five_in_window(const tf_activates *activates, uint64_t first, uint64_t next, uint64_t t)
+{
+    for (uint64_t before = 0; before < 4 && next >= first + before; before++) {
+        const uint64_t last = next + 3 - before;
+        const uint64_t begin = before == 0 ? t : TF_ACTIVATE(next - before);
+        if (last < activates->count && TF_ACTIVATE(last) < begin + TF_DRAM_TFAW) return true;
+    }
+    return false;
+}
+
+/* An activate at the first clock from `t` on that is tRRD from every other one of the rank, with no five in tFAW. Like
+ * the bus's, its clock may lie before those of activates that were asked for earlier. Where tRRD alone decides, clocks
+ * are multiples of it: gaps of less would be lost, which a scheduler that sees all that wait does not let happen. */
+static inline uint64_t tf_m_take_activate(tf_activates *activates, uint64_t t)
+{
+    const uint64_t count = activates->count;
+    const uint64_t first = count > TF_ACTIVATES ? count - TF_ACTIVATES : 0;
+    t = tf_m_stretch_skip(&activates->busy, t);
+    const uint64_t asked = t;
+    if (4 * TF_DRAM_TRRD >= TF_DRAM_TFAW) t = (t + TF_DRAM_TRRD - 1) / TF_DRAM_TRRD * TF_DRAM_TRRD;
+    if (first > 0) t = tf_m_later(t, TF_ACTIVATE(first)); /* what was before is not known any more */
+    uint64_t next = count;
+    while (next > first && TF_ACTIVATE(next - 1) > t) next--;
+    for (;; next++) {
+        if (next > first) t = tf_m_later(t, TF_ACTIVATE(next - 1) + TF_DRAM_TRRD);
+        if (next >= first + 4) t = tf_m_later(t, TF_ACTIVATE(next - 4) + TF_DRAM_TFAW);
+        if (next == count) break;
+        if (TF_ACTIVATE(next) >= t + TF_DRAM_TRRD && !tf_m_five_in_window(activates, first, next, t)) break;
+    }
+    for (uint64_t k = count; k > next; k--) TF_ACTIVATE(k) = TF_ACTIVATE(k - 1);
+    TF_ACTIVATE(next) = t;
+    activates->count++;
+    tf_m_stretch_add(&activates->busy, asked, t + 1);
+    return t;
+}
+
+/* Open the row of `place` from clock `t` on if it is not open; returns the earliest clock for a column command. */
+static inline uint64_t tf_m_open_row(struct tf_dram *dram, const tf_place *place, uint64_t t)
+{
+    tf_bank *bank = &dram->banks[place->bank];
+    tf_m_refresh(dram, place->rank, t);
+    if (bank->open && bank->row == place->row) return tf_m_later(t, bank->column);
+    uint64_t activate = tf_m_later(t, bank->activate);
+    if (bank->open) activate = tf_m_later(activate, tf_m_later(t, bank->precharge) + TF_DRAM_TRP);
+    activate = tf_m_take_activate(&dram->activates[place->rank], activate);
+    dram->count->dram_activates++;
+    bank->open = true;
+    bank->row = place->row;
+    bank->precharge = activate + TF_DRAM_TRAS;
+    bank->activate = activate + TF_DRAM_TRAS + TF_DRAM_TRP;
+    bank->column = activate + TF_DRAM_TRCD;
+    return bank->column;
+}
+
+/* Column commands of one bank group are tCCD_L apart, those of different groups interleave. Windows of eight such
+ * distances with room for eight commands leave their order open, as a scheduler does. */
+#define TF_COLUMN_WINDOW (8u * TF_DRAM_TCCD_L)
+
+/* The data bus for one burst of bank group `group`, at clock `slot` or later. */
+static inline uint64_t tf_m_take_bus(struct tf_dram *dram, uint32_t group, uint64_t slot)
+{
+    slot = tf_m_stretch_skip(&dram->columns_busy[group], slot);
+    const uint64_t asked = slot;
+    for (;;) {
+        slot = tf_m_calendar_find(&dram->bus, slot, TF_DRAM_BURST_CK);
+        const uint64_t window = slot / TF_COLUMN_WINDOW;
+        tf_window *columns = &dram->columns[group][window % TF_COLUMN_WINDOWS];
+        if (columns->window < window || columns->used == 0) {
+            columns->window = window;
+            columns->used = 0;
+        }
+        if (columns->window == window && columns->used < 8) {
+            columns->used++;
+            tf_m_calendar_mark(&dram->bus, slot, TF_DRAM_BURST_CK);
+            if (slot != asked) tf_m_stretch_add(&dram->columns_busy[group], asked, slot + TF_DRAM_BURST_CK);
+            return slot;
+        }
+        slot = (window + 1) * TF_COLUMN_WINDOW;
+    }
+}
+
+/* A read that arrives at clock `t`; returns the clock at which its last data is there. */
+static inline uint64_t tf_m_dram_read(struct tf_dram *dram, uint64_t t, uint64_t address)
+{
+    const tf_place place = tf_m_place(address);
+    uint64_t slot = tf_m_open_row(dram, &place, t) + TF_DRAM_CL;
+    if (slot + TF_DRAM_BURST_CK > dram->writes_from && slot < dram->reads_from) slot = dram->reads_from;
+    slot = tf_m_take_bus(dram, place.group, slot);
+    tf_bank *bank = &dram->banks[place.bank];
+    bank->precharge = tf_m_later(bank->precharge, slot - TF_DRAM_CL + TF_DRAM_TRTP);
+    dram->rank_end[place.rank] = tf_m_later(dram->rank_end[place.rank], slot + TF_DRAM_BURST_CK);
+    dram->bus_end = tf_m_later(dram->bus_end, slot + TF_DRAM_BURST_CK);
+    dram->writing = false;
+    return slot + TF_DRAM_BURST_CK;
+}
+
+/* One queued write, its data on the bus at `from` or later; returns the clock at which it is over. */
+static inline uint64_t tf_m_dram_write(struct tf_dram *dram, uint64_t t, uint64_t from, uint64_t address)
+{
+    const tf_place place = tf_m_place(address);
+    uint64_t slot = tf_m_later(tf_m_open_row(dram, &place, t) + TF_DRAM_CWL, from);
+    slot = tf_m_take_bus(dram, place.group, slot);
+    tf_bank *bank = &dram->banks[place.bank];
+    bank->precharge = tf_m_later(bank->precharge, slot + TF_DRAM_BURST_CK + TF_DRAM_TWR);
+    dram->rank_end[place.rank] = tf_m_later(dram->rank_end[place.rank], slot + TF_DRAM_BURST_CK);
+    return slot + TF_DRAM_BURST_CK;
+}
+
+#define TF_ROW_BUCKETS 64u
+
+/* For each queued write the next one to the same row; itself if there is none. */
+static inline void tf_m_link_rows(const struct tf_dram *dram, uint32_t *next)
+{
+    uint32_t latest[TF_ROW_BUCKETS];           /* write to a row of this bucket, plus 1; 0 for none */
+    uint32_t before[TF_DRAM_WRITE_QUEUE];      /* the write before it in its bucket, likewise */
+    memset(latest, 0, sizeof latest);
+    for (uint32_t k = 0; k < dram->writes; k++) {
+        const uint64_t row = dram->write_queue[k] / TF_DRAM_ROW_BYTES;
+        uint32_t *bucket = &latest[row % TF_ROW_BUCKETS];
+        uint32_t same = *bucket;
+        while (same != 0 && dram->write_queue[same - 1] / TF_DRAM_ROW_BYTES != row) same = before[same - 1];
+        if (same != 0) next[same - 1] = k;
+        next[k] = k;
+        before[k] = *bucket;
+        *bucket = k + 1;
+    }
+}
+
+/* Send out all queued writes, those of one row together, from clock `t` on. */
+static TF_SLOW void tf_m_drain_writes(struct tf_dram *dram, uint64_t t)
+{
+    if (!dram->writing) { /* the bus turns; nothing fits any more into the run of writes before */
+        tf_m_calendar_mark_far(&dram->bus, dram->writes_from, dram->writes_until - dram->writes_from);
+        dram->writes_from = tf_m_later(tf_m_later(t, dram->bus_end) + TF_DRAM_RTW, dram->writes_until);
+        dram->writing = true;
+    }
+    const uint64_t from = tf_m_later(dram->writes_from, t);
+    uint32_t next[TF_DRAM_WRITE_QUEUE];
+    tf_m_link_rows(dram, next);
+    for (uint32_t k = 0; k < dram->writes; k++) {
+        for (uint32_t j = k; dram->write_queue[j] != TF_NO_WRITE; j = next[j]) {
+            dram->write_done[dram->write_half][j] = tf_m_dram_write(dram, t, from, dram->write_queue[j]);
+            dram->writes_until = tf_m_later(dram->writes_until, dram->write_done[dram->write_half][j]);
+            dram->write_queue[j] = TF_NO_WRITE;
+        }
+    }
+    dram->writes = 0;
+    dram->write_half ^= 1u;
+    dram->reads_from = dram->writes_until + TF_DRAM_TWTR + TF_DRAM_CL;
+    dram->last_write = tf_m_later(dram->last_write, tf_m_to_cycle(dram->writes_until));
+}
+
+/* One burst at cycle `t`; returns the cycle at which it is done: data there, or write taken by the queue. */
+TF_PART TF_SLOW uint64_t tf_m_dram(struct tf_dram *dram, uint64_t t, uint64_t address, bool write)
+{
+    const uint64_t clock = tf_m_to_dram_clock(t) + TF_DRAM_CONTROLLER_CK;
+#if TF_DRAM_BANKED
+    if (!write) return tf_m_to_cycle(tf_m_dram_read(dram, clock, address));
+    const uint64_t taken = tf_m_later(t, tf_m_to_cycle(dram->write_done[dram->write_half][dram->writes])); /* a free entry */
+    dram->write_queue[dram->writes++] = address;
+    if (dram->writes == TF_DRAM_WRITE_QUEUE) tf_m_drain_writes(dram, tf_m_later(clock, tf_m_to_dram_clock(taken)));
+    return taken;
+#else
+    (void)address;
+    const uint64_t slot = tf_m_calendar_find(&dram->bus, clock + TF_DRAM_LATENCY_CK, TF_DRAM_BURST_CK);
+    tf_m_calendar_mark(&dram->bus, slot, TF_DRAM_BURST_CK);
+    const uint64_t done = tf_m_to_cycle(slot + TF_DRAM_BURST_CK);
+    if (write) dram->last_write = tf_m_later(dram->last_write, done);
+    return done;
+#endif
+}
+
+TF_PART TF_COLD size_t tf_m_dram_bytes(void)
+{
+    return sizeof(struct tf_dram);
+}
+
+/* All idle, in memory that is 0; activates and refreshes are added to `count`. */
+TF_PART TF_COLD void tf_m_dram_reset(struct tf_dram *dram, tf_counter_set *count)
+{
+    dram->count = count;
+    for (uint32_t rank = 0; rank < TF_DRAM_RANKS; rank++) /* staggered over the ranks */
+        dram->refresh_due[rank] = (uint64_t)(rank + 1) * TF_DRAM_TREFI / TF_DRAM_RANKS;
+}
+
+/* The end: what still waits in the write queue goes out. Returns the cycle at which the last write is there. */
+TF_PART TF_COLD uint64_t tf_m_dram_finish(struct tf_dram *dram, uint64_t t)
+{
+    if (dram->writes > 0) tf_m_drain_writes(dram, tf_m_to_dram_clock(t));
+    return dram->last_write;
+}
