@@ -607,6 +607,13 @@ class Hardware(_Part):
         machine._file = str(path)
         return machine
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are the same, wherever they are written."""
+        return isinstance(other, Hardware) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
     @property
     def file(self) -> str | None:
         """The YAML file that describes it; None for a preset, and for what was made or changed in Python."""
