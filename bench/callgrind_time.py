@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import resource
 import shutil
 import subprocess
@@ -50,11 +49,11 @@ def callgrind_seconds(printed: PrintedC, name: str, inputs: Sequence[Any], machi
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-        idle, one = seconds(0), seconds(1)
-        if one - idle > _WORTH_MEASURING:
-            return one - idle
-        calls = math.ceil(_WORTH_MEASURING / max(one - idle, _WORTH_MEASURING / 100))
-        return (seconds(calls) - idle) / calls
+        # Small calls drown in what starting takes, which varies; so many of them as stand out are measured.
+        idle, calls = seconds(0), 1
+        while (taken := seconds(calls) - idle) < _WORTH_MEASURING:
+            calls *= 2 if taken > _WORTH_MEASURING / 8 else 8
+        return taken / calls
 
 
 def _program(printed: PrintedC, name: str, inputs: Sequence[Any]) -> str:

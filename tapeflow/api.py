@@ -131,7 +131,13 @@ class Gradient:
     @property
     def outputs(self) -> tuple[str, ...]:
         """The arrays that the kernel writes and whose final values `seeds` can give a cotangent."""
-        return tuple(name for name in self.compiled.active if name in self.compiled.written)
+        return tuple(p.name for p in self.parameters if p.is_array and p.is_float and p.name in self.compiled.written)
+
+    @property
+    def _seedable(self) -> tuple[str, ...]:
+        """The arrays that `seeds` can name: outputs, and what is in `wrt`."""
+        names = {*self.compiled.active, *self.compiled.constant}
+        return tuple(parameter.name for parameter in self.parameters if parameter.name in names)
 
     @property
     def returns_float(self) -> bool:
@@ -189,6 +195,7 @@ class Gradient:
         Raises:
             ArgumentError: an argument or seed does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for the tape. Reserved at entry, this leaves all arrays unchanged.
+            RecursionError: the kernel calls itself too deep.
             TapeflowError: there is no C compiler, or it fails.
         """
         call = self.prepare(arguments, seeds)
@@ -205,7 +212,7 @@ class Gradient:
     def native(self) -> NativeFunction:
         """The gradient as machine code, compiled when it is first asked for. One call at a time: see `__call__`."""
         if self._native is None:
-            self._native = NativeFunction(self.compiled.printed, self.name)
+            self._native = NativeFunction(self.compiled.printed, self.name, self.kernel.link)
         return self._native
 
     def run(self, call: Call) -> Result:
@@ -295,9 +302,9 @@ class Gradient:
         return seen(made[parameter.name], parameter.dtype, self._seed_batch)
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
-        """A cotangent for the return value and for every active array, fresh arrays that the gradient may change."""
+        """A cotangent for the return value and for every array with one, fresh arrays that the gradient may change."""
         given = unpacked_names(self.parameters, seeds or {}, "seeds", self._seed_batch)
-        known = (*((RETURN,) if self.returns_float else ()), *self.compiled.active)
+        known = (*((RETURN,) if self.returns_float else ()), *self._seedable)
         for name in given:
             if name not in known:
                 raise ArgumentError(
@@ -308,8 +315,8 @@ class Gradient:
                 f"{self.kernel.name} returns nothing to differentiate: seeds are needed",
                 location=self.kernel.function.location,
                 hint="give the cotangent of an output array: "
-                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self.compiled.active)
-                if self.compiled.active
+                + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self._seedable)
+                if self._seedable
                 else "return a floating-point number, or write an array of them",
             )
         if not given and self._seed_batch is not None:
@@ -327,7 +334,7 @@ class Gradient:
         if self.returns_float:
             cotangents[RETURN] = self._return_seed(given.get(RETURN))
         for parameter, value in zip(self.parameters, bound, strict=True):
-            if parameter.name in self.compiled.active and isinstance(value, BoundArray):
+            if parameter.name in self._seedable and isinstance(value, BoundArray):
                 shape = value.given.shape
                 cotangents[parameter.name] = self._seed(parameter, given.get(parameter.name), shape)
         return cotangents

@@ -40,6 +40,14 @@ app.add_typer(cli_hardware.app)
 
 KernelFile = Annotated[Path, typer.Argument(help="C (.c) or MLIR (.mlir) source.", show_default=False)]
 Function = Annotated[str | None, typer.Option(help="The function to differentiate; needed if there are several.")]
+Link = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="A file that defines what the kernel's only declares: a C source, an object or an archive; repeat it.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
 Wrt = Annotated[
     list[str], typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
 ]
@@ -208,6 +216,7 @@ def check(
     interval: Interval = (-1.0, 1.0),
     batch: Batch = None,
     directions: Annotated[int, typer.Option(min=1, help="Random directions for each argument.")] = 2,
+    link: Link = None,
     inline_limit: InlineLimit = INLINE_LIMIT,
     recompute: Recompute = "balanced",
     layout: Layout = "soa",
@@ -226,13 +235,15 @@ def check(
 
         tapeflow check kernel.c --function f --wrt A --args inputs.npz --batch 4
 
+        tapeflow check kernel.c --function f --wrt A --link declared_in_kernel.c
+
     Exits with 1 if they disagree.
     """
     from tapeflow.api import gradient
     from tapeflow.gradient_check import check as check_gradient
 
     options = _options(inline_limit, recompute, layout, spad_bytes, buffers, stream)
-    made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch)
+    made = gradient(load(kernel, function, link=link or ()), wrt=_names(wrt), options=options, batch=batch)
     arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)
@@ -408,7 +419,7 @@ def main() -> None:
     except TapeflowError as error:
         print(error, file=sys.stderr)
         sys.exit(INPUT_ERROR)
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, RecursionError) as error:
         print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
         sys.exit(INPUT_ERROR)
 

@@ -15,14 +15,13 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.activity import Activity, Request, Step, is_allocation
-from tapeflow.analysis.complex_pairs import is_complex
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import roots
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.dialects import tape
 from tapeflow.errors import source_position
-from tapeflow.pipeline import Compiled, requested, run_passes
+from tapeflow.pipeline import Compiled, parts_of, requested, run_passes
 from tapeflow.tape_report import RegionReport, region_name, tape_report
 from tapeflow.text_table import aligned
 from tapeflow.transforms.dead_code import remove_dead_code
@@ -245,9 +244,7 @@ def _innermost_loop(op: Operation) -> LoopOp | None:
 
 
 def _arguments(compiled: Compiled, function: func.FuncOp, activity: Activity) -> Iterator[ArrayReason]:
-    arguments = iter(function.args)
-    for parameter in compiled.kernel.parameters:
-        parts = [next(arguments) for _ in ((0, 1) if is_complex(parameter.type) and not parameter.is_array else (0,))]
+    for parameter, parts in parts_of(compiled.kernel, function):
         declared = str(parameter).replace(f" {parameter.name}", "", 1)
         if parameter.is_float:
             for part in parts:

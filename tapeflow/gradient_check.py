@@ -14,24 +14,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type
-from xdsl.ir import Attribute
 
 from tapeflow.api import RETURN, Gradient
 from tapeflow.api import gradient as differentiated
 from tapeflow.arguments import Array, Parameter
 from tapeflow.central_differences import derivative, magnitude
-from tapeflow.complex_numbers import products, random_numbers, real_type, wide_type
+from tapeflow.complex_numbers import products, random_numbers, wide_type
 from tapeflow.errors import TapeflowError, remark
-from tapeflow.loading import Kernel
+from tapeflow.path_precision import Precision, path_precisions
 from tapeflow.records import separated, unpacked_names
 from tapeflow.tangents import Jvp, jvp
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 2e-2}
-"""The relative error up to which a difference in that type confirms a derivative."""
+"""The relative error up to which a difference confirms a derivative, for the shortest type that it is computed in."""
 
 DOT_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-3}
-"""The relative error up to which forward and reverse mode agree, in the shortest type that the kernel computes in.
+"""The relative error up to which forward and reverse mode agree, for the shortest type that they are computed in.
 
 Both round, but neither truncates: these are some thousand units in the last place.
 """
@@ -53,6 +51,8 @@ class DirectionCheck:
         dot_error: of `forward` against `gradient`, relative to the sum of the magnitudes of the terms in the larger of
             the two dot products; None with `forward`.
         dot_tolerance: that `dot_error` is held against.
+        precision: the shortest type of all that depends on the argument, `float64` or `float32`: tolerances go by it.
+        because: what is of that type, in words; "" of `float64`.
         member: which cotangents of a batch; None of a gradient for one alone.
     """
 
@@ -66,6 +66,8 @@ class DirectionCheck:
     forward_error: float | None = None
     dot_error: float | None = None
     dot_tolerance: float = DOT_TOLERANCE[np.dtype(np.float64)]
+    precision: str = "float64"
+    because: str = ""
     member: int | None = None
 
     @property
@@ -122,6 +124,11 @@ class CheckReport:
             shown = "  ".join(f"{'-':<7}" if error is None else f"{error:<7.1e}" for error in errors)
             wrt = check.wrt if check.member is None else f"{check.wrt} ({check.member})"
             lines.append(f"{wrt:<12}{check.gradient:<22.14g}{forward:<22}{check.difference:<22.14g}{shown}  {verdict}")
+        lines += dict.fromkeys(
+            f"tolerances for {check.wrt}: {check.tolerance:g}, dot product {check.dot_tolerance:g}: {check.because}"
+            for check in self.checks
+            if check.because
+        )
         return "\n".join(lines)
 
 
@@ -144,7 +151,8 @@ def check(
             gradient with a batch all of them, and by default random ones for the return value too. Each is checked.
         directions: how many random directions for each differentiated argument.
         seed: of the generator that draws directions and cotangents.
-        tolerance: the relative error that passes; by default as in `TOLERANCE`, for the argument's type.
+        tolerance: the relative error that passes; by default as in `TOLERANCE`, for the shortest type of all
+            that depends on the argument.
         forward: whether forward mode is compared too. Where it refuses the kernel, a remark says so.
 
     Raises:
@@ -163,6 +171,7 @@ def check(
     lines = [_Along(values, arguments, weight) for weight in weights]
     tangents = _Forward(gradient, arguments) if forward else None
     checks: list[DirectionCheck] = []
+    precisions = path_precisions(gradient.compiled)
     for position, parameter in enumerate(gradient.parameters):
         if parameter.name not in gradient.wrt:
             continue
@@ -172,9 +181,9 @@ def check(
             outputs = tangents.outputs(parameter.name, drawn) if tangents else None
             for k, (line, weight) in enumerate(zip(lines, weights, strict=True)):
                 terms = products(adjoints[k][parameter.name], drawn[k])
-                compared = line.compare(position, drawn[k], terms, tolerance)
+                compared = line.compare(position, drawn[k], terms, precisions[parameter.name], tolerance)
                 check = compared if gradient.batch is None else replace(compared, member=k)
-                checks.append(check if outputs is None else _with_forward(check, terms, outputs[k], weight, gradient))
+                checks.append(check if outputs is None else _with_forward(check, terms, outputs[k], weight))
     return CheckReport(tuple(checks))
 
 
@@ -210,7 +219,7 @@ class _Forward:
 
 
 def _with_forward(
-    check: DirectionCheck, terms: Array, outputs: Mapping[str, Any], weights: Mapping[str, Any], gradient: Gradient
+    check: DirectionCheck, terms: Array, outputs: Mapping[str, Any], weights: Mapping[str, Any]
 ) -> DirectionCheck:
     """`check`, of the gradient with the `terms` of its dot product, with that of the tangents `outputs`."""
     parts = [products(tangent, weights.get(name, float(name == RETURN))) for name, tangent in outputs.items()]
@@ -222,23 +231,7 @@ def _with_forward(
         forward=forward,
         forward_error=_relative_error(forward, check.difference),
         dot_error=_relative_error(forward, check.gradient, size),
-        dot_tolerance=DOT_TOLERANCE[_shortest_type(gradient.kernel)],
     )
-
-
-def _shortest_type(kernel: Kernel) -> np.dtype[Any]:
-    """float32 where anything in the kernel is computed or kept in it, else float64."""
-    single = any(real_type(parameter.dtype) == np.float32 for parameter in kernel.parameters) or any(
-        isinstance(_innermost_type(result.type), Float32Type) for op in kernel.module.walk() for result in op.results
-    )
-    return np.dtype(np.float32 if single else np.float64)
-
-
-def _innermost_type(type_: Attribute) -> Attribute:
-    """That of the parts of the elements of an array of complex numbers, say."""
-    while (inner := getattr(type_, "element_type", None)) is not None:
-        type_ = inner
-    return type_
 
 
 class _Along:
@@ -247,14 +240,24 @@ class _Along:
     def __init__(self, gradient: Gradient, arguments: Sequence[Any], cotangents: Mapping[str, Any]):
         self._gradient, self._arguments, self._cotangents = gradient, arguments, cotangents
 
-    def compare(self, position: int, direction: Array, terms: Array, tolerance: float | None) -> DirectionCheck:
+    def compare(
+        self, position: int, direction: Array, terms: Array, precision: Precision, tolerance: float | None
+    ) -> DirectionCheck:
         """The gradient with the `terms` of its dot product with `direction`, of the argument at `position`."""
         parameter, product = self._gradient.parameters[position], float(np.sum(terms))
-        real = real_type(parameter.dtype)
         objective = self._line(position, direction.astype(wide_type(parameter.dtype)), parameter)
-        found, step = derivative(objective, magnitude(self._arguments[position]), real)
-        limit = TOLERANCE[real] if tolerance is None else tolerance
-        return DirectionCheck(parameter.name, product, found, step, _relative_error(product, found), limit)
+        found, step = derivative(objective, magnitude(self._arguments[position]), precision.dtype)
+        return DirectionCheck(
+            parameter.name,
+            product,
+            found,
+            step,
+            _relative_error(product, found),
+            TOLERANCE[precision.dtype] if tolerance is None else tolerance,
+            dot_tolerance=DOT_TOLERANCE[precision.dtype],
+            precision=precision.dtype.name,
+            because=precision.because,
+        )
 
     def _line(self, position: int, direction: Array, parameter: Parameter) -> Callable[[float], float]:
         """`t -> <outputs(x + t v), w>`, where x is the argument at `position` and v is `direction`."""

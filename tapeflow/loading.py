@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tapeflow.arguments import Parameter, parameters_of
+from tapeflow.backend.linked_files import linkable
 from tapeflow.errors import TapeflowError
 
 
@@ -23,11 +24,13 @@ class Kernel:
         name: of the function.
         path: of the source.
         module: what the frontend made of the source; never changed.
+        link: files that define what the source only declares: C sources, objects, archives.
     """
 
     name: str
     path: Path
     module: ModuleOp = field(repr=False)
+    link: tuple[Path, ...] = ()
 
     @property
     def function(self) -> func.FuncOp:
@@ -54,18 +57,23 @@ class Kernel:
         return f"{self.name}({', '.join(str(parameter) for parameter in self.parameters)})"
 
 
-def load(source: str | Path | Callable[..., Any], function: str | None = None) -> Kernel:
+def load(
+    source: str | Path | Callable[..., Any], function: str | None = None, *, link: Sequence[str | Path] = ()
+) -> Kernel:
     """Load a kernel from C (`.c`), from MLIR (`.mlir`), or from a Python function.
 
     Args:
         source: a file; or a Python function, decorated with `tapeflow.kernel` or not.
         function: which function of the file; may be left out when there is only one.
+        link: files that define the functions that the file only declares, for derivatives to be run from here: C
+            sources (.c), which are compiled as generated code is, objects (.o) and archives (.a).
 
     Raises:
         FileNotFoundError: there is no such file.
-        TapeflowError: the source is not in the supported language, or has no such function.
+        TapeflowError: the source is not in the supported language, or has no such function; or a file cannot be linked.
     """
-    return _load_file(Path(source), function) if isinstance(source, (str, Path)) else _load_python(source)
+    kernel = _load_file(Path(source), function) if isinstance(source, (str, Path)) else _load_python(source)
+    return replace(kernel, link=linkable(link))
 
 
 def as_kernel(kernel: Kernel | Callable[..., Any]) -> Kernel:

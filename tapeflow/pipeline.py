@@ -10,11 +10,15 @@ from io import StringIO
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.universe import Universe
 
+from tapeflow.analysis.activity import varied_arrays
+from tapeflow.analysis.complex_pairs import is_complex
 from tapeflow.analysis.roots import written_arguments
+from tapeflow.arguments import Parameter
 from tapeflow.backend.c_printer import print_c
 from tapeflow.backend.printed import PrintedC
 from tapeflow.dialects import ad
@@ -47,7 +51,10 @@ class Compiled:
         options: that chose the passes.
         last_stage: the stage that was printed as C.
         written: the array parameters that the kernel writes.
-        active: the array parameters that carry derivatives: those of `wrt`, and those that the kernel writes.
+        active: the array parameters that carry derivatives: those of `wrt`, and those that the kernel writes what
+            depends on `wrt` to.
+        constant: the array parameters of floating-point numbers that the kernel writes, but nothing that depends on
+            `wrt` to: they have no shadow, as their cotangents add nothing to a gradient and their tangents are zero.
         recording: the gradient before layers are formed.
         final: the gradient as it was printed.
         printed: the gradient as C.
@@ -61,6 +68,7 @@ class Compiled:
     last_stage: str
     written: frozenset[str]
     active: tuple[str, ...]
+    constant: tuple[str, ...]
     recording: func.FuncOp
     final: func.FuncOp
     printed: PrintedC
@@ -114,13 +122,17 @@ def compile_gradient(
     check_batch(batch)
     chosen = check_wrt(kernel, wrt)
     written = frozenset(kernel.parameters[argument.index].name for argument in written_arguments(kernel.function))
-    active = tuple(
+    derived = tuple(
         p.name for p in kernel.parameters if p.is_array and p.is_float and (p.name in chosen or p.name in written)
     )
     stages = options.stages if last_stage is None else options.stages[: options.stages.index(last_stage) + 1]
-    passes = options.passes()[: len(stages) - 1]
-    unlayered = [a_pass for stage, a_pass in zip(stages[1:], passes, strict=True) if stage not in ("layers", "streams")]
-    module = requested(kernel, chosen, active, mode, batch)
+    prepare, *passes = options.passes()[: len(stages) - 1]
+    unlayered = [a_pass for stage, a_pass in zip(stages[2:], passes, strict=True) if stage not in ("layers", "streams")]
+    module = requested(kernel, chosen, derived, mode, batch)
+    apply_passes(module, [prepare])
+    active = _active_arrays(module, kernel, chosen, derived)
+    if active != derived:
+        _request(module, kernel, chosen, active, mode, batch)
     run_passes(module, unlayered)
     recording = module
     if len(unlayered) < len(passes):
@@ -135,6 +147,7 @@ def compile_gradient(
         stages[-1],
         written,
         active,
+        tuple(name for name in derived if name not in active),
         _function(recording, name),
         final,
         print_c(final, name=name),
@@ -223,6 +236,14 @@ def requested(
         TapeflowError: the module has something else of the gradient's name.
     """
     module = kernel.module.clone()
+    _request(module, kernel, wrt, arrays, mode, batch)
+    return module
+
+
+def _request(
+    module: ModuleOp, kernel: Kernel, wrt: Collection[str], arrays: Collection[str], mode: Mode, batch: int | None
+) -> None:
+    """Put into `module`, instead of its requests, that for the derivative of `kernel`; see `requested`."""
     made = {gradient_name(kernel, mode, batch), *((gradient_name(kernel),) if mode is Mode.HVP else ())}
     for op in list(module.ops):
         if isinstance(op, ad.DerivativeRequest):
@@ -239,7 +260,25 @@ def requested(
     for request in _requests(kernel, mode, arguments, results, batch):
         request.location = kernel.function.location
         module.body.block.add_op(request)
-    return module
+
+
+def _active_arrays(module: ModuleOp, kernel: Kernel, wrt: Collection[str], arrays: Sequence[str]) -> tuple[str, ...]:
+    """Those of the array parameters `arrays` that carry derivatives by `wrt`; `module` is prepared."""
+    function = _function(module, kernel.name)
+    parts = dict(parts_of(kernel, function))
+    varied = varied_arrays(
+        function, (part for parameter in parts if parameter.name in wrt for part in parts[parameter])
+    )
+    reached = {parameter.name for parameter in parts if not varied.isdisjoint(parts[parameter])}
+    return tuple(name for name in arrays if name in wrt or name in reached)
+
+
+def parts_of(kernel: Kernel, prepared: func.FuncOp) -> Iterator[tuple[Parameter, Sequence[BlockArgument]]]:
+    """Each parameter of `kernel` with the arguments that it is once prepared: a complex number is two."""
+    arguments = iter(prepared.args)
+    for parameter in kernel.parameters:
+        count = 2 if is_complex(parameter.type) and not parameter.is_array else 1
+        yield parameter, [next(arguments) for _ in range(count)]
 
 
 def _requests(
@@ -278,12 +317,17 @@ def context() -> Context:
     return known
 
 
-def run_passes(module: ModuleOp, passes: Sequence[ModulePass]) -> None:
-    """Run `passes` on `module`, in place, and verify what each leaves."""
+def apply_passes(module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+    """Run `passes` on `module`, in place."""
     known = context()
     for a_pass in passes:
         a_pass.apply(known, module)
-        module.verify()
+
+
+def run_passes(module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+    """Run `passes` on `module`, in place, and verify what the last leaves; tests verify what each does."""
+    apply_passes(module, passes)
+    module.verify()
 
 
 def ir_text(module: ModuleOp) -> str:

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from tapeflow.analysis.library_functions import library_function
 from tapeflow.api import Call, Gradient, Result
 from tapeflow.arguments import Array, BoundArray
+from tapeflow.backend.c_calls import callee_of
 from tapeflow.backend.model_build import build_model
 from tapeflow.backend.printed import PrintedC
 from tapeflow.backend.reread_inputs import reread_inputs
@@ -122,7 +123,9 @@ def _check_calls(gradient: Gradient) -> None:
             raise TapeflowError(
                 f"{gradient.name} calls '{op.callee.string_value()}', and the modelled machine runs no calls",
                 location=op.location,
-                hint="compile with inline_limit=-1; write a recursion as a loop",
+                hint="define it in the kernel's file: the machine runs what it can see"
+                if callee_of(op) is None
+                else "compile with inline_limit=-1; write a recursion as a loop",
             )
 
 

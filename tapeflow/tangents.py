@@ -10,7 +10,7 @@ hvp(n, x, vectors={"x": v}).products["x"]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -152,6 +152,7 @@ class Jvp(_Tangents):
         Raises:
             ArgumentError: an argument or tangent does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for local arrays; all arrays are unchanged.
+            RecursionError: the kernel calls itself too deep.
             TapeflowError: there is no C compiler, or it fails.
         """
         call = self.prepare_tangents(arguments, tangents)
@@ -166,8 +167,18 @@ class Jvp(_Tangents):
             found[RETURN] = (
                 numbers[1] if call.of_return is None else seen(call.of_return, self.returned_dtype, self.batch)
             )
-        outputs = {p.name: self._seen(p, call.directions[p.name]) for p in self.parameters if p.name in self.outputs}
+        outputs = {p.name: self._seen(p, self._tangent(p, b, call)) for p, b in self._outputs_of(call)}
         return TangentResult(numbers[0] if numbers else None, found | self._packed(outputs, call.bound))
+
+    def _outputs_of(self, call: TangentCall) -> Iterator[tuple[Parameter, BoundArray]]:
+        for parameter, value in zip(self.parameters, call.bound, strict=True):
+            if parameter.name in self.outputs and isinstance(value, BoundArray):
+                yield parameter, value
+
+    def _tangent(self, parameter: Parameter, value: BoundArray, call: TangentCall) -> Array:
+        """Of an output; zero of one that nothing that depends on `wrt` is written to."""
+        found = call.directions.get(parameter.name)
+        return zeros(value.given.shape, parameter.dtype, self.batch) if found is None else found
 
     def prepare_tangents(self, arguments: Sequence[Any], tangents: Mapping[str, Any]) -> TangentCall:
         """Check the arguments of a call, and make the tangents that the function may change.
@@ -212,6 +223,7 @@ class HessianProduct(_Tangents):
         Raises:
             ArgumentError: an argument, vector or seed does not fit the kernel; nothing is changed.
             MemoryError: there is no memory for the tape. Reserved at entry, this leaves all arrays unchanged.
+            RecursionError: the kernel calls itself too deep.
             TapeflowError: there is no C compiler, or it fails.
         """
         call = self.prepare(arguments, seeds)

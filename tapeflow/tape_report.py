@@ -15,6 +15,7 @@ from xdsl.dialects import func, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
+from tapeflow.analysis.block_order import BlockOrder
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.analysis.tape_reasons import tape_reasons
 from tapeflow.analysis.trip_counts import Count, TripCounts
@@ -131,9 +132,9 @@ def tape_report(recording: func.FuncOp, final: func.FuncOp, uses: Mapping[str, i
         uses: the bytes that each C tape of the last call held at the turn-around, by the tape's name.
     """
     tiles = dict(_tiles(final))
-    counts, reasons = TripCounts(recording), cache(tape_reasons)
+    counts, reasons, order = TripCounts(recording), cache(tape_reasons), BlockOrder()
     regions = tuple(
-        _region(create, recording, counts, reasons, tiles, uses)
+        _region(create, recording, counts, reasons, order, tiles, uses)
         for create in recording.walk()
         if isinstance(create, tape.CreateOp)
     )
@@ -165,6 +166,7 @@ def _region(
     recording: func.FuncOp,
     counts: TripCounts,
     reasons: Callable[[func.FuncOp], Callable[[SSAValue], str]],
+    order: BlockOrder,
     tiles: Mapping[str, int],
     uses: Mapping[str, int] | None,
 ) -> RegionReport:
@@ -190,7 +192,7 @@ def _region(
                 str(value.type),
                 field_bytes(value.type),
                 source_position(location_of(value)),
-                tuple(_needed_at(remembered)),
+                tuple(_needed_at(remembered, order)),
                 reason(value),
             )
             for field, value, remembered in zip(names, values, _remembered(create), strict=True)
@@ -217,20 +219,10 @@ def _remembered(create: tape.CreateOp) -> Sequence[SSAValue]:
     return reader.results
 
 
-def _needed_at(value: SSAValue) -> Iterator[str]:
+def _needed_at(value: SSAValue, order: BlockOrder) -> Iterator[str]:
     """Where the operations are whose derivatives use `value`."""
-    users = sorted({use.operation for use in value.uses}, key=_order_in_function)
+    users = sorted({use.operation for use in value.uses}, key=order.path)
     yield from dict.fromkeys(place for op in users if (place := source_position(op.location)) is not None)
-
-
-def _order_in_function(op: Operation) -> tuple[int, ...]:
-    """A key that sorts operations as they stand in their function."""
-    positions: list[int] = []
-    current: Operation | None = op
-    while current is not None and (block := current.parent) is not None:
-        positions.append(block.get_operation_index(current))
-        current = block.parent_op()
-    return tuple(reversed(positions))
 
 
 def _users(handle: SSAValue) -> Iterator[Operation]:

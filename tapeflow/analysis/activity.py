@@ -8,8 +8,8 @@ loops and out of branches. Two walks along the edges, one each way, answer every
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref, scf
@@ -18,7 +18,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.derivative_rules import differentiable_operands, rule_of
 from tapeflow.analysis.effects import is_pure
-from tapeflow.analysis.kept_calls import is_kept, written_operands
+from tapeflow.analysis.kept_calls import forward_half, is_kept, kept_calls, reverse_half, written_operands
 from tapeflow.analysis.loops import Loop, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import location_of, source_name
@@ -101,7 +101,12 @@ def _flows_of_branch(branch: scf.IfOp) -> Iterator[_Edge]:
 
 def _flows_of_call(call: func.CallOp) -> Iterator[_Edge]:
     """Everything that the callee is given, it may put into all that it returns or writes to."""
-    sources = [source for operand in call.arguments for source in _carriers(operand)]
+    yield from _flows_between(call, call)
+
+
+def _flows_between(given: func.CallOp, call: func.CallOp) -> Iterator[_Edge]:
+    """From what one call is given to what `call` returns or writes to: itself, or that of the other sweep."""
+    sources = [source for operand in given.arguments for source in _carriers(operand)]
     results = [result for result in call.results if is_float(result)]
     written = [root for array in written_operands(call) for root in _carriers(array)]
     for target in (*results, *written):
@@ -150,6 +155,30 @@ def _flows(op: Operation) -> Iterator[_Edge]:
                     yield _Edge(operand, result, op)
 
 
+class _Pair:
+    """The calls of both sweeps of a callee, of which one hands on to the other by way of tapes."""
+
+    def __init__(self) -> None:
+        self.forward: list[func.CallOp] = []
+        self.reverse: list[func.CallOp] = []
+
+    def flows(self) -> Iterator[_Edge]:
+        """What the reverse sweep finds on the tapes."""
+        for forward in self.forward:
+            for reverse in self.reverse:
+                yield from _flows_between(forward, reverse)
+
+
+def _pairs(function: func.FuncOp) -> dict[str, _Pair]:
+    pairs: defaultdict[str, _Pair] = defaultdict(_Pair)
+    for call in kept_calls(function):
+        if (key := forward_half(call)) is not None:
+            pairs[key].forward.append(call)
+        elif (key := reverse_half(call)) is not None:
+            pairs[key].reverse.append(call)
+    return pairs
+
+
 class _Reach:
     """What is reached from `starts` along edges, and through which edge first."""
 
@@ -176,6 +205,9 @@ class _Reach:
     def __contains__(self, value: SSAValue) -> bool:
         return value in self._via
 
+    def __iter__(self) -> Iterator[SSAValue]:
+        return iter(self._via)
+
     def path(self, value: SSAValue) -> list[_Edge]:
         """The edges from a start to `value`, in that order; `value` is reached."""
         edges: list[_Edge] = []
@@ -184,6 +216,15 @@ class _Reach:
             edges.append(edge)
             edge = self._via[self._start(edge)]
         return edges[::-1]
+
+
+def varied_arrays(function: func.FuncOp, arguments: Iterable[SSAValue]) -> frozenset[SSAValue]:
+    """The roots of arrays in `function`, in the form of `ad-prepare`, that can change with one of its `arguments`.
+
+    An array as a whole, and whatever the order in which it is written and read.
+    """
+    edges = (edge for op in function.body.walk() for edge in _flows(op))
+    return frozenset(value for value in _Reach(arguments, edges, backwards=False) if is_array(value))
 
 
 class Activity:
@@ -205,9 +246,11 @@ class Activity:
         assert returned is not None
         seeded = [value for value, mark in zip(returned.operands, request.results, strict=True) if mark]
         arrays = [argument for argument in self._active_arguments if is_array(argument)]
-        edges = [edge for op in function.body.walk() for edge in _flows(op)]
-        self._varied = _Reach(self._active_arguments, edges, backwards=False)
-        self._useful = _Reach([*seeded, *arrays], edges, backwards=True)
+        self._edges = [edge for op in function.body.walk() for edge in _flows(op)]
+        self._pairs = _pairs(function)
+        self._edges += [edge for pair in self._pairs.values() for edge in pair.flows()]
+        self._varied = _Reach(self._active_arguments, self._edges, backwards=False)
+        self._useful = _Reach([*seeded, *arrays], self._edges, backwards=True)
         for op in function.body.walk():
             self._check(op)
 
@@ -223,18 +266,45 @@ class Activity:
         """Whether a memref, whose roots are all active or all not, has a shadow."""
         return all(self.array(root) for root in roots(array))
 
+    def behind(self, arguments: Iterable[SSAValue]) -> Callable[[SSAValue], bool]:
+        """Whether a value or a root is on a way from one of `arguments`, which are active, to what is useful."""
+        varied = _Reach(arguments, self._edges, backwards=False)
+        return lambda value: value in varied and value in self._useful
+
     def call(self, call: func.CallOp) -> Request | None:
         """What of a call that stays one is active: its arguments and results; None if it has nothing to differentiate.
 
-        Nothing is where no active result comes out of it and no active array is written by it.
+        Nothing is where no active result comes out of it and no active array is written by it. Of the call of one sweep
+        of a callee it is what is active of the two together: the arguments of the reverse sweep, the first of which are
+        those of the forward sweep, and the results of the forward and then of the reverse sweep.
         """
-        arguments = tuple(
-            self.view(argument) if is_array(argument) else self.value(argument) for argument in call.arguments
-        )
-        results = tuple(self.value(result) for result in call.results)
-        if any(results) or any(self.view(array) for array in written_operands(call)):
-            return Request(arguments, results)
+        if (key := forward_half(call) or reverse_half(call)) is not None:
+            return self._pair(self._pairs[key])
+        if self._gives(call):
+            return Request(self._marks(call.arguments), self._marks(call.results))
         return None
+
+    def _gives(self, call: func.CallOp) -> bool:
+        """Whether something active comes out of `call`."""
+        return any(self._marks(call.results)) or any(self.view(array) for array in written_operands(call))
+
+    def _marks(self, values: Iterable[SSAValue]) -> tuple[bool, ...]:
+        return tuple(self.view(value) if is_array(value) else self.value(value) for value in values)
+
+    def _pair(self, pair: _Pair) -> Request | None:
+        if not any(map(self._gives, (*pair.forward, *pair.reverse))):
+            return None
+        forward = [self._marks(call.arguments) for call in pair.forward]
+        reverse = [self._marks(call.arguments) for call in pair.reverse]
+        arguments = [any(marks) for marks in zip(*reverse, strict=True)]
+        for position, marks in enumerate(zip(*forward, strict=True)):
+            arguments[position] |= any(marks)
+        results = [
+            any(marks)
+            for calls in (pair.forward, pair.reverse)
+            for marks in zip(*(self._marks(call.results) for call in calls), strict=True)
+        ]
+        return Request(tuple(arguments), tuple(results))
 
     def why(self, value: SSAValue) -> tuple[Step, ...]:
         """Why a value or a root is active: from an active argument to it, and on to an active result or array.

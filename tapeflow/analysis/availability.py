@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.block_tree import defining_block, home_of, is_top_block
 from tapeflow.analysis.effects import is_pure
@@ -70,6 +70,10 @@ class Available(Protocol):
         """Whether `value` can be had again; all of the function's top block are."""
         ...
 
+    def again(self, value: SSAValue, /) -> Operation | None:
+        """What gives `value` again: an op to repeat, or a store to load it from; None for what a loop counts."""
+        ...
+
     def order(self, value: SSAValue) -> int:
         """A number that is larger than those of all values that `value` is computed from."""
         ...
@@ -106,6 +110,10 @@ class Availability:
     def __contains__(self, value: SSAValue) -> bool:
         """Whether `value` can be had again."""
         return value in self._again or (value in self._order and is_top_block(defining_block(value)))
+
+    def again(self, value: SSAValue) -> Operation | None:
+        """The op that gives `value`; None for what a loop counts."""
+        return value.op if isinstance(value, OpResult) else None
 
     def order(self, value: SSAValue) -> int:
         """A number that is larger than those of all values that `value` is computed from."""
@@ -149,25 +157,26 @@ def placements(needs: Mapping[SSAValue, Iterable[Block]], available: Available) 
         _, value = heapq.heappop(pending)
         defined = defining_block(value)
         # What a loop counts follows from the argument of its mirrored body, and costs nothing.
-        is_counted = isinstance(value, BlockArgument) and value in available
+        is_counted = value in available and available.again(value) is None
         home = defined if is_counted else home_of(defined, blocks[value])
         placed.append(Placed(value, home))
         if value in available:
-            for source, at in _sources(value, home):
+            for source, at in _sources(value, home, available.again(value)):
                 need(source, at)
     return placed[::-1]
 
 
-def _sources(value: SSAValue, home: Block) -> Iterator[tuple[SSAValue, Block]]:
+def _sources(value: SSAValue, home: Block, again: Operation | None) -> Iterator[tuple[SSAValue, Block]]:
     """What `value`, had in the mirror of `home`, is computed from, and in the mirrors of which blocks."""
-    match value:
-        case OpResult(op=op):
-            for operand in captured(op):
-                yield operand, home
-        case BlockArgument(block=block):
-            outside, sources = block.parent_block(), counted_from(value)
-            assert outside is not None and sources is not None
-            for source in sources:
-                yield source, outside
-        case _:
-            raise AssertionError("a value is a result or an argument")
+    if isinstance(again, memref.StoreOp):
+        yield again.memref, home
+        for index in again.indices:
+            yield index, home
+    elif again is not None:
+        for operand in captured(again):
+            yield operand, home
+    else:
+        outside, sources = defining_block(value).parent_block(), counted_from(value)
+        assert outside is not None and sources is not None
+        for source in sources:
+            yield source, outside

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.kept_calls import derivative_operands, derivative_results, has_derivatives
 from tapeflow.analysis.loops import carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import VIEWS, is_array
 from tapeflow.dialects import ad, tape
@@ -29,7 +30,7 @@ def batched_values(function: func.FuncOp, seeds: Collection[SSAValue]) -> frozen
     for op in function.body.walk():
         for source, target in _flows(op):
             targets.setdefault(source, []).append(target)
-    found = set(seeds)
+    found = {*seeds, *_of_calls(function)}
     pending = list(found)
     while pending:
         for target in targets.get(pending.pop(), ()):
@@ -37,6 +38,14 @@ def batched_values(function: func.FuncOp, seeds: Collection[SSAValue]) -> frozen
                 found.add(target)
                 pending.append(target)
     return frozenset(found)
+
+
+def _of_calls(function: func.FuncOp) -> Iterator[SSAValue]:
+    """The derivatives that calls which stay calls take and give: all members have them, as the callee is made so."""
+    for op in function.body.walk():
+        if has_derivatives(op):
+            yield from filter(is_array, (op.arguments[position] for position in derivative_operands(op)))
+            yield from (op.results[position] for position in derivative_results(op))
 
 
 def _flows(op: Operation) -> Iterator[_Flow]:
@@ -59,6 +68,8 @@ def _flows(op: Operation) -> Iterator[_Flow]:
         case tape.PopOp():
             yield op.tape, op.value
         case memref.DimOp():
+            pass
+        case func.CallOp() if has_derivatives(op):
             pass
         case arith.SelectOp() if is_array(op.result):
             for chosen in (op.lhs, op.rhs):

@@ -1,6 +1,7 @@
 """How often a block is expected to run: a weight for layout decisions, never something to rely on.
 
-Trip counts are taken where the bounds are constants and guessed elsewhere; a branch counts as taken.
+Trip counts are taken where the bounds are constants and guessed elsewhere; a branch counts as taken. Only
+`surely_runs` is to be relied on.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ def expected_trips(loop: scf.ForOp) -> int:
     if lb is None or ub is None or step is None or step < 1:
         return USUAL_TRIPS
     return max(-(-(ub - lb) // step), 0)
+
+
+def surely_runs(loop: scf.ForOp) -> bool:
+    """Whether `loop` is known to run at least one iteration."""
+    lb, ub = constant_integer(loop.lb), constant_integer(loop.ub)
+    return lb is not None and ub is not None and lb < ub
 
 
 def expected_runs(block: Block) -> int:

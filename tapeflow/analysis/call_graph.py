@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 
 from xdsl.dialects import func
 
@@ -45,8 +47,13 @@ class CallGraph:
 
     def is_recursive(self, name: str) -> bool:
         """Whether `name` calls itself, directly or by way of others."""
-        component = next(it for it in self.components if name in it)
-        return len(component) > 1 or name in self._callees[name]
+        return name in self.recursive
+
+    @cached_property
+    def recursive(self) -> frozenset[str]:
+        """The functions that call themselves, directly or by way of others."""
+        circles = (component for component in self.components if len(component) > 1)
+        return frozenset(chain(*circles, (name for name, called in self._callees.items() if name in called)))
 
     def _strong_components(self) -> Iterator[frozenset[str]]:
         """Tarjan's algorithm, without recursion."""

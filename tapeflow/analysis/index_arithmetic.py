@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import OpResult, SSAValue
 
 
-def _base_and_offset(index: SSAValue) -> tuple[SSAValue | None, int]:
+def base_and_offset(index: SSAValue) -> tuple[SSAValue | None, int]:
     """`index` as a value plus a constant; None plus a constant if it is a constant."""
     offset = 0
     while isinstance(index, OpResult):
@@ -32,7 +32,7 @@ def _base_and_offset(index: SSAValue) -> tuple[SSAValue | None, int]:
 def surely_differ(left: Sequence[SSAValue], right: Sequence[SSAValue]) -> bool:
     """Whether two lists of subscripts, in effect at one time, are of different elements: `i, j` and `i, j + 1`."""
     for one, other in zip(left, right, strict=True):
-        (base, offset), (other_base, other_offset) = _base_and_offset(one), _base_and_offset(other)
+        (base, offset), (other_base, other_offset) = base_and_offset(one), base_and_offset(other)
         if base is other_base and offset != other_offset:
             return True
     return False

@@ -32,13 +32,18 @@ class UniqueNames:
 
     def __init__(self, taken: Iterable[str] = ()):
         self._taken = set(taken)
+        self._counts: dict[str, int] = {}
 
     def of(self, name: str) -> str:
         """`name`, or its first variant that nobody has yet; taken from now on."""
         unique, count = name, 1
-        while unique in self._taken:
-            count += 1
-            unique = f"{name}_{count}"
+        if name in self._taken:
+            # Many may ask for one name: the variants that are taken are not tried again for each.
+            count = self._counts.get(name, 1)
+            while unique in self._taken:
+                count += 1
+                unique = f"{name}_{count}"
+        self._counts[name] = count
         self._taken.add(unique)
         return unique
 

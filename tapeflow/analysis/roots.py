@@ -33,7 +33,8 @@ VIEWS = (
 
 def is_array(value: SSAValue) -> bool:
     """Whether `value` is an array."""
-    return isinstance(value.type, MemRefType)
+    # Asked for every operand: the type itself is compared, as isinstance asks an abstract class.
+    return type(value.type) is MemRefType
 
 
 def _yielded(block: Block, position: int) -> SSAValue:
@@ -44,6 +45,9 @@ def _yielded(block: Block, position: int) -> SSAValue:
 
 def _sources(value: SSAValue) -> Iterator[SSAValue]:
     """What `value` may be a view of, one step back; nothing for a root."""
+    owner = value.owner
+    if not isinstance(owner, Block) and type(owner) not in _HANDING_ON:
+        return
     match value:
         case OpResult(op=op) if isinstance(op, VIEWS):
             yield op.operands[0]
@@ -67,6 +71,10 @@ def _sources(value: SSAValue) -> Iterator[SSAValue]:
                 yield _yielded(block, index - 1)
         case _:
             pass
+
+
+_HANDING_ON: frozenset[type[Operation]] = frozenset((*VIEWS, arith.SelectOp, scf.IfOp, scf.ForOp, scf.WhileOp))
+"""Operations whose results may be views of other arrays."""
 
 
 def _sources_in_while(loop: scf.WhileOp, block: Block, index: int) -> Iterator[SSAValue]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tapeflow.analysis.block_order import BlockOrder
 from tapeflow.dialects import tape
 
 
@@ -34,18 +35,7 @@ class TapedValue:
         return self.create.parent, self.push.parent, self.pop.parent
 
 
-def runs_before(first: Operation, second: Operation) -> bool:
-    """Whether `first` is over before `second` begins, in the innermost block that contains both."""
-    block = first.parent
-    while block is not None:
-        if (around_second := block.find_ancestor_op_in_block(second)) is not None:
-            around_first = block.find_ancestor_op_in_block(first)
-            return around_first is not None and around_first.is_before_in_block(around_second)
-        block = block.parent_block()
-    return False
-
-
-def taped_value(create: tape.CreateOp) -> TapedValue | None:
+def taped_value(create: tape.CreateOp, order: BlockOrder) -> TapedValue | None:
     """The value with tape `create` to itself; None when the tape is pushed or popped in several places or escapes."""
     pushes: list[tape.PushOp] = []
     pops: list[tape.PopOp] = []
@@ -57,7 +47,7 @@ def taped_value(create: tape.CreateOp) -> TapedValue | None:
                 pops.append(pop)
             case _:
                 return None
-    if len(pushes) != 1 or len(pops) != 1 or not runs_before(pushes[0], pops[0]):
+    if len(pushes) != 1 or len(pops) != 1 or not order.runs_before(pushes[0], pops[0]):
         return None
     return TapedValue(create, pushes[0], pops[0])
 
@@ -75,13 +65,13 @@ def taped_together(creates: Iterable[tape.CreateOp]) -> Iterator[tuple[TapedValu
     Values that share their blocks part again where one is popped before another is pushed.
     """
     groups: defaultdict[tuple[Block | None, ...], list[TapedValue]] = defaultdict(list)
+    order = BlockOrder()
     for create in creates:
-        if (taped := taped_value(create)) is not None:
+        if (taped := taped_value(create, order)) is not None:
             groups[taped.blocks].append(taped)
-    for (_, pushing, _), group in groups.items():
-        order = {op: position for position, op in enumerate(pushing.ops)} if pushing is not None else {}
-        group.sort(key=lambda taped: order[taped.push])
-        if runs_before(group[-1].push, first_of([taped.pop for taped in group])):
+    for group in groups.values():
+        group.sort(key=lambda taped: order.position(taped.push))
+        if order.runs_before(group[-1].push, first_of([taped.pop for taped in group])):
             yield tuple(group)
         else:
             yield from ((taped,) for taped in group)

@@ -5,7 +5,8 @@ turn. Both have a price for each run of the block that defines the value; the su
 cut. In the network each value has two nodes: on the side of the sink, `repeated` means that its operation is repeated,
 `had` that it is had. Its edges say
 
-- `repeated` -> `had`, with the price of taping: what is had and not repeated is taped;
+- `repeated` -> `had`, with the price of taping, or of a load where the value stands in an array until the reverse
+  sweep: what is had and not repeated is taped or loaded;
 - source -> `repeated`, with the price of repeating, infinite for what gives something else when it is repeated;
 - `had` of each operand -> `repeated`, infinite: what is repeated needs its operands;
 - `had` -> sink, infinite, for what is needed.
@@ -18,7 +19,7 @@ and a comparison. Index arithmetic is free: it ends up in addresses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, math, memref, scf
@@ -31,6 +32,7 @@ from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.inductions import counted_from
 from tapeflow.analysis.minimum_cut import Edge, minimum_cut
 from tapeflow.analysis.roots import is_array
+from tapeflow.analysis.stored_values import counted_behind
 from tapeflow.dialects.record import field_bytes
 
 BYTE = 4
@@ -125,6 +127,7 @@ class TapeChoice:
         function: structured; the values asked about come before their needs in it.
         needed: the values that the reverse sweep needs.
         repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
+        stored: the values that can be loaded again, each with the store to load it from, as of `stored_values`.
         prices: what taping costs.
     """
 
@@ -133,14 +136,22 @@ class TapeChoice:
         function: func.FuncOp,
         needed: Iterable[SSAValue],
         repeatable: Callable[[Operation], bool],
+        stored: Mapping[SSAValue, memref.StoreOp],
         prices: Prices,
     ):
         self._order = dict(_in_order(function))
         self._repeatable = repeatable
+        self._stored = stored
         self._prices = prices
         self._runs: dict[Block, int] = {}
+        self._loaded: Mapping[SSAValue, memref.StoreOp] = {}
         cut = minimum_cut(self._edges(needed), _SOURCE, _SINK)
         self._repeated = {node.step for node in cut.sink_side if isinstance(node, _Repeated)}
+        reached = [node.value for node in cut.sink_side if isinstance(node, _Had)]
+        self._loaded = {value: stored[value] for value in reached if value in stored and value not in self}
+        # Nothing else may be in need of their subscripts, which cost nothing.
+        subscripts = (counted_behind(store.indices) or () for store in self._loaded.values())
+        self._repeated.update(_step_of(value) for values in subscripts for value in values)
         self.price = cut.cost
         """What the choice costs in a call, in additions, with loops of unknown length run a usual number of times."""
 
@@ -148,7 +159,11 @@ class TapeChoice:
         """Whether `value` is had without a tape of its own."""
         if is_top_block(defining_block(value)):
             return True
-        return _step_of(value) in self._repeated
+        return _step_of(value) in self._repeated or value in self._loaded
+
+    def again(self, value: SSAValue) -> Operation | None:
+        """What gives `value` again: an op to repeat, or a store to load it from; None for what a loop counts."""
+        return self._loaded.get(value) or (value.op if isinstance(value, OpResult) else None)
 
     def order(self, value: SSAValue) -> int:
         """A number that is larger than those of all values that `value` is computed from."""
@@ -164,7 +179,7 @@ class TapeChoice:
             value = pending.pop()
             step = _step_of(value)
             runs = self._runs_of(defining_block(value))
-            price = self._prices.taping(value)
+            price = LOAD if value in self._stored else self._prices.taping(value)
             yield Edge(_Repeated(step), _Had(value), None if price is None else price * runs)
             if step in steps:
                 continue

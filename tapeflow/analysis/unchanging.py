@@ -1,40 +1,149 @@
-"""Which loads give the same value whenever they are repeated later: those from arrays that nobody writes any more."""
+"""Which elements of arrays keep their value from a point of a function on: those that nobody writes any more.
+
+What is loaded from such an element can be loaded again later, and what is stored to one can be loaded from there.
+
+Accesses in the same loops are told apart by subscripts that are a loop's variable plus a constant. `h[b][i]` is stored
+to once, whatever `b` and `i` are. The `y[i - 1]` that iteration `i` loads is what iteration `i - 1` wrote, and no later
+iteration writes it; but the `y[i + 1]` that it loads is written by the next.
+"""
 
 from __future__ import annotations
 
-from xdsl.dialects import func, memref
-from xdsl.ir import Operation, SSAValue
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+from xdsl.dialects import func, memref, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tapeflow.analysis.block_tree import defining_block, enclosing, enclosing_loops, innermost_common, is_top_block
+from tapeflow.analysis.index_arithmetic import base_and_offset, surely_differ
 from tapeflow.analysis.nested_sweeps import changing_arguments
 from tapeflow.analysis.roots import roots, written_arrays
+from tapeflow.dialects.ad import AccumulateOp
+
+MOST_COMPARED = 64
+"""The most writes in one op of the top block that an access is compared with; where there are more, the last may be to
+its element. So the time is linear."""
+
+Access: TypeAlias = memref.LoadOp | memref.StoreOp
 
 
 class Unchanging:
-    """The loads of a function, and what writes to their arrays once they have run.
+    """The accesses of a function, and what writes to their elements once they have run.
 
     Args:
-        function: structured; what stands in the same loop of its top block as a load may run after it.
+        function: structured; what stands in the same loop as an access may run after it.
     """
 
     def __init__(self, function: func.FuncOp):
         self._positions: dict[Operation, int] = {}
-        self._last_writes: dict[SSAValue, tuple[int, Operation]] = {}
+        self._order: dict[Operation, int] = {}
+        self._writes: dict[SSAValue, dict[int, list[Operation]]] = {}
         for position, op in enumerate(function.body.block.ops):
             for inner in op.walk():
-                if isinstance(inner, memref.LoadOp):
+                self._order[inner] = len(self._order)
+                if isinstance(inner, memref.LoadOp | memref.StoreOp):
                     self._positions[inner] = position
-                for array in written_arrays(inner):
-                    self._last_writes |= dict.fromkeys(roots(array), (position, inner))
+                for root in {root for array in written_arrays(inner) for root in roots(array)}:
+                    self._writes.setdefault(root, {}).setdefault(position, []).append(inner)
         for argument in changing_arguments(function):
             # Somebody else writes, between the two sweeps: as if it were behind everything.
-            self._last_writes[argument] = (len(function.body.block.ops), function)
+            self._writes.setdefault(argument, {})[len(function.body.block.ops)] = [function]
 
-    def load(self, op: memref.LoadOp) -> bool:
-        """Whether nobody writes to the array of `op` any more once it runs."""
+    def element(self, op: Access) -> bool:
+        """Whether nobody writes to the element that `op` loads or stores any more once it has run."""
         return self.write_after(op) is None
 
-    def write_after(self, op: memref.LoadOp) -> Operation | None:
-        """What writes last to the array of `op` once that has run; None if nobody does."""
-        writes = (self._last_writes[root] for root in roots(op.memref) if root in self._last_writes)
-        last = max(writes, default=None, key=lambda write: write[0])
-        return last[1] if last is not None and last[0] >= self._positions[op] else None
+    def write_after(self, op: Access) -> Operation | None:
+        """What may write to the element of `op` once that has run, the last such thing; None if nothing does."""
+        position = self._positions[op]
+        found: Operation | None = None
+        latest = -1
+        for root in roots(op.memref):
+            writes = self._writes.get(root)
+            if writes is None:
+                continue
+            last = next(reversed(writes))
+            if last > max(position, latest):
+                latest, found = last, writes[last][-1]
+            elif last == position > latest and (write := self._overwriting(writes[last], op)) is not None:
+                latest, found = last, write
+        return found
+
+    def _overwriting(self, writes: Sequence[Operation], access: Access) -> Operation | None:
+        """Of `writes`, in the same op of the top block as `access`, the last that may be to its element after it."""
+        if len(writes) > MOST_COMPARED:
+            return writes[-1]
+        return next((write for write in reversed(writes) if self._may_overwrite(write, access)), None)
+
+    def _may_overwrite(self, write: Operation, access: Access) -> bool:
+        if not isinstance(write, memref.StoreOp | AccumulateOp) or write.memref is not access.memref:
+            return True
+        # Another memref of the same name in each iteration can be of other elements.
+        if not is_top_block(defining_block(access.memref)):
+            return True
+        common = innermost_common([_block_of(write), _block_of(access)])
+        loops = enclosing_loops(common)
+        distances = _distances(write, access, loops)
+        if distances is None:
+            return False
+        # The iterations in which they are of one element: the write's is a later one, or an earlier one, or the same.
+        for loop in loops:
+            distance = distances.get(loop)
+            if distance is None or distance > 0:
+                return True
+            if distance < 0:
+                return False
+        return self._follows(write, access, common) and not surely_differ(list(write.indices), list(access.indices))
+
+    def _follows(self, write: Operation, access: Operation, common: Block) -> bool:
+        """Whether `write` may run after `access` in one run of the block `common`."""
+        first, second = _in_block(access, common), _in_block(write, common)
+        if first is second:
+            # Of two arms only one runs, and the access itself does not run again.
+            return write is not access and not isinstance(first, scf.IfOp)
+        return self._order[second] > self._order[first]
+
+
+def _block_of(op: Operation) -> Block:
+    assert op.parent is not None
+    return op.parent
+
+
+def _in_block(op: Operation, block: Block) -> Operation:
+    """The op of `block` that is, or contains, `op`."""
+    current = op
+    for inner in enclosing(_block_of(op)):
+        if inner is block:
+            break
+        parent = inner.parent_op()
+        assert parent is not None
+        current = parent
+    return current
+
+
+def _distances(
+    write: memref.StoreOp | AccumulateOp, access: Access, loops: Sequence[scf.ForOp | scf.WhileOp]
+) -> Mapping[Operation, int] | None:
+    """By how much a loop's variable is larger when the write is to the element of the access; None if it never is.
+
+    Args:
+        write: to the same memref.
+        access: to which it is compared.
+        loops: that both are in. Those whose variable does not tell are not in the result.
+    """
+    counted: dict[SSAValue, scf.ForOp] = {
+        loop.body.block.args[0]: loop for loop in loops if isinstance(loop, scf.ForOp)
+    }
+    distances: dict[Operation, int] = {}
+    for one, other in zip(write.indices, access.indices, strict=True):
+        (base, offset), (its_base, its_offset) = base_and_offset(one), base_and_offset(other)
+        if base is not its_base:
+            continue
+        distance = its_offset - offset
+        if base is None or is_top_block(defining_block(base)):
+            if distance != 0:
+                return None
+        elif base in counted and distances.setdefault(counted[base], distance) != distance:
+            return None
+    return distances

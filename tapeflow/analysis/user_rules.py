@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, SymbolRefAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType, ModuleOp, SymbolRefAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.kept_calls import forget_call, keep_call, written_positions
@@ -25,6 +25,9 @@ from tapeflow.errors import TapeflowError
 Mode = Literal["vjp", "jvp"]
 
 _READS = "tapeflow.vjp_reads"
+
+READS_ONLY = "tapeflow.reads_only"
+"""The attribute of a function that is only declared with the positions of the arrays that it does not write to."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def mark_call(call: func.CallOp, rule: Rule, functions: Mapping[str, func.FuncOp
     if vjp is not None:
         _check_arrays_stay(call, vjp)
     arrays = [position for position, argument in enumerate(call.arguments) if is_array(argument)]
-    read = [position for position in arrays if vjp is None or vjp.is_declaration or _is_read(vjp.args[position])]
+    read = [position for position in arrays if vjp is None or _is_read(vjp, position, functions, set())]
     call.attributes[_READS] = DenseArrayBase.from_list(i64, read)
 
 
@@ -98,12 +101,44 @@ def _check_arrays_stay(call: func.CallOp, vjp: func.FuncOp) -> None:
 def _written_positions(call: func.CallOp, functions: Mapping[str, func.FuncOp]) -> Sequence[int]:
     callee = functions[call.callee.string_value()]
     if callee.is_declaration:
-        return [position for position, argument in enumerate(call.arguments) if is_array(argument)]
+        return declared_writes(callee)
     return [argument.index for argument in written_arguments(callee)]
 
 
-def _is_read(array: SSAValue) -> bool:
-    return any(not isinstance(use.operation, memref.DimOp) for use in array.uses)
+def declared_writes(function: func.FuncOp) -> Sequence[int]:
+    """The positions of the arrays that `function`, which is only declared, may write to: those not in `READS_ONLY`."""
+    promised = function.attributes.get(READS_ONLY)
+    only_read = _integers(promised) if promised is not None else ()
+    arrays = [k for k, type_ in enumerate(function.function_type.inputs.data) if isinstance(type_, MemRefType)]
+    return [position for position in arrays if position not in only_read]
+
+
+def _integers(attribute: Attribute) -> Sequence[int]:
+    assert isinstance(attribute, DenseArrayBase)
+    return [int(number) for number in cast("DenseArrayBase[IntegerType]", attribute).get_values()]
+
+
+def _is_read(
+    function: func.FuncOp, position: int, functions: Mapping[str, func.FuncOp], seen: set[tuple[str, int]]
+) -> bool:
+    """Whether `function`, or one that it hands the array on to, looks at the elements of its argument at `position`."""
+    key = function.sym_name.data, position
+    if key in seen:
+        return False
+    seen.add(key)
+    if function.is_declaration:
+        return True
+    for use in function.args[position].uses:
+        match use.operation:
+            case memref.DimOp():
+                continue
+            case func.CallOp(callee=callee) if (called := functions.get(callee.string_value())) is not None:
+                # What a frontend puts before a function, to give it its arguments in another order, only hands them on.
+                if _is_read(called, use.index, functions, seen):
+                    return True
+            case _:
+                return True
+    return False
 
 
 def rule_of_call(op: Operation) -> Rule | None:
@@ -148,10 +183,8 @@ def check_arrays_last(call: func.CallOp) -> None:
     Raises:
         TapeflowError: an array may be written after the call, and the vjp looks at it.
     """
-    positions = call.attributes[_READS]
-    assert isinstance(positions, DenseArrayBase)
-    for position in cast("DenseArrayBase[IntegerType]", positions).get_values():
-        if _changes_after(call, call.arguments[int(position)]):
+    for position in _integers(call.attributes[_READS]):
+        if _changes_after(call, call.arguments[position]):
             raise TapeflowError(
                 f"the rule of '{call.callee.string_value()}' looks at an array in the reverse sweep that changes after "
                 "this call",

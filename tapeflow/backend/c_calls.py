@@ -73,12 +73,14 @@ class Callees:
 
     Attributes:
         signatures: by name in the IR.
-        can_run_out: whether one of them may find no memory before the forward sweep is over.
+        can_run_out: whether one of them may find no memory, or no stack, before the forward sweep is over.
+        recursive: the names in the IR of those that call themselves, directly or not.
         structs: the C types of the records of tapes that are handed on, by the tapes' names and fields.
     """
 
     signatures: dict[str, PrintedFunction] = field(default_factory=dict[str, PrintedFunction])
     can_run_out: bool = False
+    recursive: frozenset[str] = frozenset()
     structs: dict[object, str] = field(default_factory=dict[object, str])
 
     def of(self, op: Operation) -> PrintedFunction | None:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute
 from xdsl.traits import SymbolTable
 
+from tapeflow.analysis.user_rules import declared_writes
 from tapeflow.backend.c_calls import calls_of
 from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_types import c_type
@@ -47,6 +48,7 @@ def external_signature(function: func.FuncOp, file_scope: Scope) -> PrintedFunct
             hint="call it something else",
         )
     types, results = function.function_type.inputs.data, tuple(function.function_type.outputs.data)
+    written = declared_writes(function)
     parameters: list[PrintedParameter] = []
     for index, type_ in enumerate(types):
         if isinstance(type_, MemRefType):
@@ -58,7 +60,7 @@ def external_signature(function: func.FuncOp, file_scope: Scope) -> PrintedFunct
                     hint="let all extents but the outermost be numbers, without a layout",
                 )
             c_type(element, function.location)
-            parameters.append(PrintedParameter("", "array", element, index, written=True))
+            parameters.append(PrintedParameter("", "array", element, index, written=index in written))
         else:
             c_type(type_, function.location)
             parameters.append(PrintedParameter("", "scalar", type_, index))

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from tapeflow.analysis.source_names import source_name
 from tapeflow.backend.c_accesses import tape_names
 from tapeflow.backend.c_arrays import ExtentParameter, memref_type, parameter_name
-from tapeflow.backend.c_calls import Callees, calls_of
+from tapeflow.backend.c_calls import Callees, callee_of, calls_of
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_names import Scope
 from tapeflow.backend.c_plan import Plan, extra_parameters
@@ -270,6 +270,9 @@ class FunctionPrinter:
             wanted = source_name(array.root) or "array"
             self.values.arrays[array] = self.values.name(wanted)
         reservations = list(self._reservations())
+        if self.nested and self.function.sym_name.data in self.plan.callees.recursive:
+            yield self._line("if (TF_TOO_DEEP(tf))")
+            yield Line(self.failure, 2)
         if self.nested:
             if not self._uses_runtime():
                 yield self._line("(void)tf;")
@@ -297,10 +300,10 @@ class FunctionPrinter:
             yield from (operand for operand in op.operands if isinstance(operand.type, HandleType))
 
     def _uses_runtime(self) -> bool:
-        """Whether a function that others call has to do with memory, or calls others."""
+        """Whether a function that others call has to do with memory, or calls others; a replay takes none."""
         return (
-            any(self._handles_used())
-            or bool(calls_of(self.function))
+            any(isinstance(op, tape.PushOp | tape.RecordOp) for op in self.function.body.walk())
+            or any(callee_of(call) is not None for call in calls_of(self.function))
             or any(array.place == "arena" for array in self.plan.locals)
         )
 

@@ -115,7 +115,7 @@ class Plan:
                         raise TapeflowError(
                             "the size of this local array is not known when the function is entered",
                             location=array.root.owner.location if isinstance(array.root.owner, Operation) else None,
-                            hint="give it a size computed from the parameters alone",
+                            hint="compute it from the parameters and the counters of loops without 'break'",
                         )
                     counts |= found
         ops = tuple(op for op in self.function.body.block.ops if op in counts)

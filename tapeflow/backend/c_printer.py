@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tapeflow.analysis.call_graph import CallGraph
 from tapeflow.analysis.requests import is_derivative
 from tapeflow.backend.c_calls import Callees, called_by, extents_asked
 from tapeflow.backend.c_externals import external_signature, externals_of
@@ -60,7 +61,7 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         printer.print()
         records += printer.record_types()
     file_name = names[functions.index(_most_wanted(functions))]
-    include = [Line(f'#include "{file_name}.h"'), Line("")]
+    include = [*_rounding((*nested, *functions)), Line(f'#include "{file_name}.h"'), Line("")]
     declared = _externals([callees.signatures[external.sym_name.data] for external in externals])
     text.lines = [*include, *declared, *_record_lines(records), *_prototypes(inner), *text.lines]
     return PrintedC(
@@ -70,6 +71,7 @@ def print_c(op: func.FuncOp | ModuleOp, *, name: str | None = None) -> PrintedC:
         functions=tuple(printer.signature for printer in printers),
         blocks=tuple(text.numbered()),
         externals=tuple((external.sym_name.data, external.location) for external in externals),
+        recursive=bool(callees.recursive),
     )
 
 
@@ -85,6 +87,8 @@ def _nested_printers(
     # That they can be called must be known before any of them is looked at.
     for function in nested:
         callees.signatures[function.sym_name.data] = PrintedFunction(function.sym_name.data, "", (), (), None)
+    callees.recursive = CallGraph({function.sym_name.data: function for function in nested}).recursive
+    callees.can_run_out |= bool(callees.recursive)
     printers: list[FunctionPrinter] = []
     for function in nested:
         name = function.sym_name.data
@@ -94,6 +98,19 @@ def _nested_printers(
         callees.can_run_out |= any(array.place == "arena" for array in printer.plan.locals)
         printers.append(printer)
     return printers
+
+
+def _rounding(functions: Sequence[func.FuncOp]) -> list[Line]:
+    """What keeps gcc from taking values for rounded that it has not rounded, where values are rounded to `float`."""
+    if not any(isinstance(op, arith.TruncFOp) for function in functions for op in function.walk()):
+        return []
+    return [
+        Line("/* Making vectors of straight code, gcc takes (double)(float)x for x (seen in 12.2, from -O2 on). */"),
+        Line("#if defined(__GNUC__) && !defined(__clang__)"),
+        Line('#pragma GCC optimize("no-tree-slp-vectorize")'),
+        Line("#endif"),
+        Line(""),
+    ]
 
 
 def _prototypes(printers: Sequence[FunctionPrinter]) -> list[Line]:

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ import numpy as np
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute
 
+from tapeflow.backend.linked_files import contents
 from tapeflow.backend.printed import PrintedC, PrintedParameter
 from tapeflow.errors import TapeflowError
 
@@ -38,6 +40,13 @@ FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno")
 """For both machines. Neither changes a value: contraction is off, and nobody reads `errno` after `sqrt`."""
 
 OUT_OF_MEMORY = "out of memory"
+STACK_OVERFLOW = "this recursion is too deep for the stack"
+
+STACK_BYTES = 1 << 28
+"""The stack that functions which call themselves run on; only what they use of it takes memory."""
+
+_STACK_SPARE = 1 << 20
+"""What of it is left to what they call, and to what goes on around the call."""
 
 _POSITION = () if sys.platform == "win32" else ("-fPIC",)
 
@@ -120,7 +129,10 @@ def _writable_cache(directory: Path) -> Path:
 
 
 def compile_library(
-    sources: Mapping[str, str], headers: Mapping[str, str] | None = None, flags: Sequence[str] = ()
+    sources: Mapping[str, str],
+    headers: Mapping[str, str] | None = None,
+    flags: Sequence[str] = (),
+    link: Sequence[Path] = (),
 ) -> Path:
     """Compile C files to a shared library, or find the one that the same text was compiled to before.
 
@@ -128,6 +140,7 @@ def compile_library(
         sources: name to text, of the C files.
         headers: name to text, of what they include beside the runtime headers.
         flags: in addition to `FLAGS`.
+        link: C sources, objects and archives that define what the files only declare.
 
     Returns:
         The path of the library.
@@ -137,12 +150,12 @@ def compile_library(
     """
     compiler = find_compiler()
     files = {**sources, **(headers or {})}
-    key = _key(compiler, files, flags)
+    key = _key(compiler, files, (*flags, *contents(compiler.command, FLAGS, link)))
     cache = _writable_cache(cache_directory())
     library = cache / f"{next(iter(sources)).removesuffix('.c')}-{key}{_suffix()}"
     if not library.exists():
         with tempfile.TemporaryDirectory(dir=cache) as directory:
-            built = _compiled(compiler, Path(directory), files, list(sources), flags)
+            built = _compiled(compiler, Path(directory), files, [*sources, *map(str, link)], flags)
             built.replace(library)  # at once, so that nobody sees half a file
     return library
 
@@ -305,12 +318,14 @@ EXPORTS = """\
 tf_tape *tapeflow_new(void);
 void tapeflow_free(tf_tape *tf);
 const char *tapeflow_error(const tf_tape *tf);
+void tapeflow_limit_stack(tf_tape *tf, size_t bytes);
 size_t tapeflow_use_count(const tf_tape *tf);
 const tf_use *tapeflow_uses(const tf_tape *tf);
 
 tf_tape *tapeflow_new(void) {{ return tf_new(); }}
 void tapeflow_free(tf_tape *tf) {{ tf_free(tf); }}
 const char *tapeflow_error(const tf_tape *tf) {{ return tf->error; }}
+void tapeflow_limit_stack(tf_tape *tf, size_t bytes) {{ tf_limit_stack(tf, bytes); }}
 size_t tapeflow_use_count(const tf_tape *tf) {{ return tf->use_count; }}
 const tf_use *tapeflow_uses(const tf_tape *tf) {{ return tf->uses; }}
 """
@@ -337,6 +352,27 @@ def scalar_type(type_: Attribute) -> Any:
             raise AssertionError(f"{type_} is no scalar of C")
 
 
+_STACKS = threading.Lock()
+"""The size of new threads' stacks belongs to all of them."""
+
+_LINKING = "link C sources, or objects compiled with -fPIC, that define each function once"
+
+
+def _refuse_externals(printed: PrintedC) -> None:
+    """Refuse to run what calls a function that is only declared.
+
+    Raises:
+        TapeflowError: at the first one.
+    """
+    for external, location in printed.externals:
+        raise TapeflowError(
+            f"'{external}' is only declared here, so what calls it cannot be run from here",
+            location=location,
+            hint=f"give the source or object that defines '{external}': tapeflow.load(..., link=['g.c']), or --link "
+            "g.c; or write C, with 'tapeflow grad' or 'tapeflow jvp', and link that",
+        )
+
+
 class NativeFunction:
     """A printed function as machine code, with the memory that its calls use again.
 
@@ -345,33 +381,45 @@ class NativeFunction:
     Args:
         printed: the C.
         name: of the function in it.
+        link: C sources, objects and archives that define the functions that it calls and that are only declared.
 
     Raises:
-        TapeflowError: there is no C compiler, or it refuses the text; a function that it calls is only declared.
+        TapeflowError: there is no C compiler, or it refuses the text; a function that it calls is only declared, and
+            `link` does not define it.
     """
 
-    def __init__(self, printed: PrintedC, name: str):
-        for external, location in printed.externals:
-            raise TapeflowError(
-                f"'{external}' is only declared here, so what calls it cannot be run from here",
-                location=location,
-                hint="write it as C, with 'tapeflow grad' or 'tapeflow jvp', and link that with the object that "
-                f"defines '{external}'",
-            )
+    def __init__(self, printed: PrintedC, name: str, link: Sequence[Path] = ()):
+        if not link:
+            _refuse_externals(printed)
+        self._link = link if printed.externals else ()
+        self._recursive = printed.recursive
         self.signature = printed.function(name)
         self._load(self._compile(printed))
 
     def _compile(self, printed: PrintedC) -> Path:
         exports = EXPORTS.format(header=f"{printed.name}.h")
         sources = {f"{printed.name}.c": printed.source, "exports.c": exports}
-        return compile_library(sources, {f"{printed.name}.h": printed.header})
+        try:
+            return compile_library(sources, {f"{printed.name}.h": printed.header}, (), self._link)
+        except TapeflowError as error:
+            if not self._link:
+                raise
+            # Not a bug of ours, then, but most likely what was given to be linked.
+            raise TapeflowError(error.message, hint=_LINKING) from None
 
     def _load(self, path: Path) -> None:
-        library = self.library = ctypes.CDLL(str(path))
+        try:
+            library = self.library = ctypes.CDLL(str(path))
+        except OSError as error:
+            if not self._link:
+                raise
+            raise TapeflowError(f"what is linked is not all that is called: {error}", hint=_LINKING) from None
         library.tapeflow_new.restype = ctypes.c_void_p
         library.tapeflow_free.argtypes = [ctypes.c_void_p]
         library.tapeflow_error.argtypes = [ctypes.c_void_p]
         library.tapeflow_error.restype = ctypes.c_char_p
+        library.tapeflow_limit_stack.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        library.tapeflow_limit_stack.restype = None
         library.tapeflow_use_count.argtypes = [ctypes.c_void_p]
         library.tapeflow_use_count.restype = ctypes.c_size_t
         library.tapeflow_uses.argtypes = [ctypes.c_void_p]
@@ -400,6 +448,7 @@ class NativeFunction:
             TypeError: an input is of the wrong kind, dtype or rank.
             ValueError: an array is not contiguous, or read-only though the function writes it.
             MemoryError: there is no memory for the tape; reserved at entry, that leaves all arrays as they were.
+            RecursionError: the function calls itself too deep for a stack of `STACK_BYTES`.
             RuntimeError: a machine's rule was violated; the message says which.
         """
         results: dict[int, Any] = {}
@@ -413,19 +462,47 @@ class NativeFunction:
                 arguments.append(ctypes.addressof(results[parameter.index]))
             else:
                 arguments.append(_argument(parameter, inputs[parameter.index]))
-        value = self._function(*arguments)
+        value = self._run_on_stack(arguments) if self._recursive else self._function(*arguments)
         self._raise_error()
         return tuple(
             value if index == self.signature.returned else results[index].value
             for index in range(len(self.signature.results))
         )
 
+    def _run_on_stack(self, arguments: Sequence[Any]) -> Any:
+        """Run the function on a stack of its own, whose size is known, so that its end is seen."""
+        values: list[Any] = []
+
+        def run() -> None:
+            self.library.tapeflow_limit_stack(self.tape, STACK_BYTES - _STACK_SPARE)
+            values.append(self._function(*arguments))
+
+        with _STACKS:
+            before = threading.stack_size(STACK_BYTES)
+            try:
+                thread = threading.Thread(target=run, daemon=True)
+                thread.start()
+            except RuntimeError as error:
+                raise MemoryError(f"{self.signature.name}: {error}") from None
+            finally:
+                threading.stack_size(before)
+        # It uses the caller's arrays, so it is waited for even if the wait is interrupted.
+        interrupt: KeyboardInterrupt | None = None
+        while thread.is_alive():
+            try:
+                thread.join()
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+        return values[0]
+
     def _raise_error(self) -> None:
         error = self.library.tapeflow_error(self.tape)
         if error is None:
             return
-        message = f"{self.signature.name}: {error.decode()}"
-        raise MemoryError(message) if error.decode() == OUT_OF_MEMORY else RuntimeError(message)
+        kind = {OUT_OF_MEMORY: MemoryError, STACK_OVERFLOW: RecursionError}.get(error.decode(), RuntimeError)
+        raise kind(f"{self.signature.name}: {error.decode()}")
 
     @property
     def tape_bytes(self) -> dict[str, int]:

@@ -86,6 +86,7 @@ class PrintedC:
         functions: in the order of the source.
         blocks: in the order of the source.
         externals: the functions that are called and only declared, which the user links: each with its place.
+        recursive: whether a function of the file calls itself, directly or not.
     """
 
     name: str
@@ -94,6 +95,7 @@ class PrintedC:
     functions: tuple[PrintedFunction, ...]
     blocks: tuple[PrintedBlock, ...]
     externals: tuple[tuple[str, LocationAttr], ...] = ()
+    recursive: bool = False
 
     def function(self, symbol: str) -> PrintedFunction:
         """The function that the IR calls `symbol`.

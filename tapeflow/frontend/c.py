@@ -36,7 +36,7 @@ from xdsl.dialects.func import FuncOp
 from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
-from tapeflow.frontend.c_functions import import_function
+from tapeflow.frontend.c_functions import import_function, import_prototype
 from tapeflow.frontend.c_rules import RulePragma, add_rules, rule_pragmas
 from tapeflow.frontend.c_signatures import refuse_returned_struct, signature
 from tapeflow.frontend.c_variants import Variants
@@ -115,12 +115,16 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None, pragmas: Sequence[R
         )
     roots = _roots(functions) if wanted is None else [_named(functions, wanted, name)]
     needed = _with_callees(roots)
-    rules = [pragma for pragma in pragmas if pragma.of in {function.spelling for function in needed}]
-    of_rules = [_of_rule(functions, pragma, function) for pragma in rules for function in pragma.functions]
+    called = {function.spelling for function in needed}
+    rules = [pragma for pragma in pragmas if pragma.of in called]
+    of_rules = [_of_rule(tree, pragma, function) for pragma in rules for function in pragma.functions]
     needed |= _with_callees(of_rules)
+    named = {function for pragma in rules for function in pragma.functions}
+    needed = frozenset(function for function in needed if function.is_definition or function.spelling in named)
     for function in needed:
         _check_depth(function)
-    signatures = {function: signature(function) for function in functions if function in needed}
+    in_order = [function for function in tree.declarations if function in needed]
+    signatures = {function: signature(function) for function in in_order}
     for root in roots:
         refuse_returned_struct(root, signatures[root])
     variants = Variants([each.spelling for each in tree.declarations])
@@ -129,7 +133,10 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None, pragmas: Sequence[R
     whole: dict[Node, FuncOp] = {}
     cut: list[FuncOp] = []
     while (variant := variants.take()) is not None:
-        made = import_function(variant, signatures, variants)
+        if variant.function.is_definition:
+            made = import_function(variant, signatures, variants)
+        else:
+            made = import_prototype(variant, signatures)
         rule = next((pragma for pragma in rules if pragma.of == variant.function.spelling), None)
         if variant.parts and rule is not None:
             raise rule.error(
@@ -170,22 +177,25 @@ def _named(functions: Sequence[Node], wanted: str, name: str) -> Node:
     )
 
 
-def _of_rule(functions: Sequence[Node], pragma: RulePragma, name: str) -> Node:
-    """The function called `name` that `pragma` is about."""
-    for function in functions:
+def _of_rule(tree: SyntaxTree, pragma: RulePragma, name: str) -> Node:
+    """The function called `name` that `pragma` is about: its definition, or what declares it."""
+    for function in tree.functions:
         if function.spelling == name:
             return function
-    raise pragma.error(f"a rule names '{name}', which this file does not define", "define it, or correct the name")
+    if name in tree.prototypes:
+        return tree.prototypes[name]
+    raise pragma.error(f"a rule names '{name}', which this file does not declare", "declare it, or correct the name")
 
 
 def _with_callees(roots: Sequence[Node]) -> frozenset[Node]:
-    """`roots` and the functions of the file that they call, directly or not."""
+    """`roots` and the functions that they call, directly or not."""
     found = dict.fromkeys(roots)
     pending = list(roots)
     while pending:
-        for node in body(pending.pop()).walk():
+        function = pending.pop()
+        for node in body(function).walk() if function.is_definition else ():
             called = callee(node) if node.kind == "CALL_EXPR" else None
-            if called is not None and called.is_definition and called not in found:
+            if called is not None and called not in found:
                 found[called] = None
                 pending.append(called)
     return frozenset(found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from tapeflow.frontend.c_constants import integer
+from tapeflow.frontend.c_math import is_math_function
 from tapeflow.frontend.c_types import BOOL, scalar_of
 from tapeflow.frontend.clang_tree import Node, SourceType
 
@@ -275,7 +276,12 @@ def _calls_out(node: Node) -> bool:
     if node.kind != "CALL_EXPR":
         return False
     function = callee(node)
-    return function is None or function.is_definition or function.spelling in _COPIES
+    return function is None or function.is_definition or function.spelling in _COPIES or not _is_of_library(function)
+
+
+def _is_of_library(function: Node) -> bool:
+    name = function.spelling
+    return function.is_in_shipped_header or is_math_function(name) or name.startswith("__builtin_")
 
 
 def is_cheap_and_safe(node: Node) -> bool:

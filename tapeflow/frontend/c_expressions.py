@@ -484,7 +484,7 @@ class Expressions:
             )
         raise node.error(
             f"'{function.spelling}' is declared but not defined in this file: it cannot be differentiated",
-            "define it in this file, and give its derivative by '#pragma tapeflow rule(...)' if it has a simpler one",
+            "define it in this file, or give its derivative by '#pragma tapeflow rule(...)'",
         )
 
     def _call_of_library(self, node: Node, function: Node) -> Value:

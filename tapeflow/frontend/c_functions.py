@@ -7,9 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, MemRefType, StringAttr, UnitAttr
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IndexType,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 
+from tapeflow.analysis.user_rules import READS_ONLY
 from tapeflow.frontend.c_arrays import declare_array, is_constant_table
 from tapeflow.frontend.c_bindings import Fixed, Pointer, RecordArray, Slot, array_of
 from tapeflow.frontend.c_builder import INDEX, IRBuilder, Value, suggest_name
@@ -18,7 +28,14 @@ from tapeflow.frontend.c_expressions import Expressions
 from tapeflow.frontend.c_flow import Exit, all_complete, exits_of
 from tapeflow.frontend.c_loops import counters, counters_used_after
 from tapeflow.frontend.c_records import Record, RecordArrayType, layout
-from tapeflow.frontend.c_signatures import Parameter, Signature, is_table, returned
+from tapeflow.frontend.c_signatures import (
+    Parameter,
+    Signature,
+    is_table,
+    refuse_complex,
+    refuse_structs,
+    returned,
+)
 from tapeflow.frontend.c_statements import Statements
 from tapeflow.frontend.c_structs import member_name
 from tapeflow.frontend.c_types import ArrayType, Scalar
@@ -55,6 +72,32 @@ def import_function(variant: Variant, signatures: Mapping[Node, Signature], vari
     for table in _constant_tables(statements_of):
         expressions.bindings[table] = declare_array(table, expressions)
     _define(function, signature, statements)
+    return op
+
+
+def import_prototype(variant: Variant, signatures: Mapping[Node, Signature]) -> func.FuncOp:
+    """The IR of a function that is declared, and defined elsewhere: it has no body.
+
+    Args:
+        variant: its declaration, and the shapes that it is called with.
+        signatures: of the functions that the file names, itself among them.
+
+    Raises:
+        TapeflowError: it takes or returns structs or complex numbers.
+    """
+    signature = signatures[variant.function]
+    refuse_structs(variant.function, signature)
+    refuse_complex(variant.function, signature)
+    like = _declare(variant.function, signature, variant.parts, variant.name)
+    op = func.FuncOp(variant.name, like.function_type, Region(), visibility="private")
+    only_read = [
+        position
+        for position, parameter in enumerate(signature.parameters)
+        if isinstance(parameter.type, ArrayType) and parameter.type.const
+    ]
+    if only_read:
+        op.attributes[READS_ONLY] = DenseArrayBase.from_list(i64, only_read)
+    op.location = variant.function.location
     return op
 
 
@@ -165,7 +208,8 @@ def _result_attributes(function: Node) -> DictionaryAttr:
 
 def _result_name(function: Node) -> str:
     """The name of what is returned: a variable's, if it is the same everywhere, or `return`."""
-    values = [node.children[0] for node in body(function).walk() if node.kind == "RETURN_STMT" and node.children]
+    parts = body(function).walk() if function.is_definition else ()
+    values = [node.children[0] for node in parts if node.kind == "RETURN_STMT" and node.children]
     named = {variable(value) for value in values}
     (only,) = named if len(named) == 1 else (None,)
     return "return" if only is None else only.spelling

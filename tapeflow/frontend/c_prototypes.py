@@ -14,9 +14,9 @@ from pathlib import Path
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c import UNNAMED
 from tapeflow.frontend.c_effects import parameters
-from tapeflow.frontend.c_records import Record, RecordArrayType
-from tapeflow.frontend.c_signatures import Parameter, Signature, signature_of
-from tapeflow.frontend.c_types import ArrayType, Scalar
+from tapeflow.frontend.c_records import Record
+from tapeflow.frontend.c_signatures import Parameter, refuse_complex, refuse_structs, signature_of
+from tapeflow.frontend.c_types import Scalar
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
 
 _RUNTIME_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"tapeflow_rt\.h"[^\n]*', re.MULTILINE)
@@ -72,8 +72,8 @@ def read_prototype(path_or_source: str | os.PathLike[str], function: str) -> Pro
     declarations = parameters(node)
     kept = [declaration for declaration in declarations if not _is_tape(declaration)]
     signature = signature_of(node, kept)
-    _refuse_structs(node, signature)
-    _refuse_complex(node, signature)
+    refuse_structs(node, signature)
+    refuse_complex(node, signature)
     own = iter(signature.parameters)
     result = signature.result
     assert not isinstance(result, Record)
@@ -82,32 +82,6 @@ def read_prototype(path_or_source: str | os.PathLike[str], function: str) -> Pro
         tuple(None if _is_tape(declaration) else next(own) for declaration in declarations),
         result,
     )
-
-
-def _refuse_structs(function: Node, signature: Signature) -> None:
-    structs = [parameter for parameter in signature.parameters if isinstance(parameter.type, RecordArrayType)]
-    if structs or isinstance(signature.result, Record):
-        node = structs[0].declaration if structs else function
-        raise node.error(
-            f"'{function.spelling}' takes or returns a struct, which is not supported here",
-            "declare it with an array of numbers for each struct: '(double *)ps'",
-        )
-
-
-def _refuse_complex(function: Node, signature: Signature) -> None:
-    """Refuse complex numbers: those that generated code takes and returns are pairs of floats."""
-
-    def is_complex(type_: object) -> bool:
-        scalar = type_.element if isinstance(type_, ArrayType) else type_
-        return isinstance(scalar, Scalar) and scalar.is_complex
-
-    parameters = [parameter for parameter in signature.parameters if is_complex(parameter.type)]
-    if parameters or is_complex(signature.result):
-        node = parameters[0].declaration if parameters else function
-        raise node.error(
-            f"'{function.spelling}' takes or returns complex numbers, which is not supported here",
-            "declare it with their parts: 'double z_re, double z_im', 'double x[n][2]'",
-        )
 
 
 def _is_tape(declaration: Node) -> bool:

@@ -1,7 +1,8 @@
 """Derivatives that a C file gives: `#pragma tapeflow rule(g, vjp=g_vjp, jvp=g_jvp)`.
 
-Compilers pass over the pragma. `g`, `g_vjp` and `g_jvp` are functions of the file. Of what `ad.rule` wants them to
-return, C returns the first, or nothing; the others are set through pointers, the last parameters.
+Compilers pass over the pragma. `g`, `g_vjp` and `g_jvp` are functions that the file defines, or only declares: then
+they are linked. Of what `ad.rule` wants them to return, C returns the first, or nothing; the others are set through
+pointers, the last parameters.
 
 ```c
 #pragma tapeflow rule(root, vjp=root_vjp, jvp=root_jvp)
@@ -35,6 +36,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tapeflow.analysis.complex_pairs import complex_part
+from tapeflow.analysis.kept_calls import keep_call
+from tapeflow.analysis.user_rules import declared_writes
 from tapeflow.dialects.ad import RuleOp, expected_jvp, expected_vjp
 from tapeflow.errors import TapeflowError
 
@@ -105,6 +108,8 @@ def add_rules(module: ModuleOp, pragmas: Iterable[RulePragma]) -> None:
             if mode in pragma.given:
                 derivative = functions[pragma.given[mode]]
                 wanted = expected(functions[pragma.of].function_type)
+                if mode == "vjp" and derivative.is_declaration:
+                    _check_promises(pragma, derivative, len(functions[pragma.of].function_type.inputs))
                 adapter = _adapted(pragma, derivative, wanted, mode)
                 if adapter is not derivative:
                     module.body.block.add_op(adapter)
@@ -112,6 +117,20 @@ def add_rules(module: ModuleOp, pragmas: Iterable[RulePragma]) -> None:
         rule = RuleOp(pragma.of, names.get("vjp"), names.get("jvp"))
         rule.location = pragma.location
         module.body.block.add_op(rule)
+
+
+def _check_promises(pragma: RulePragma, vjp: func.FuncOp, arguments: int) -> None:
+    """Refuse a prototype that does not say that it leaves the arrays of the primal, its first arguments, as they are.
+
+    Raises:
+        TapeflowError: it does not.
+    """
+    if any(position < arguments for position in declared_writes(vjp)):
+        name = vjp.sym_name.data
+        raise pragma.error(
+            f"'{name}' may write to an array of '{pragma.of}', which the reverse sweep must leave as it is",
+            f"declare the arrays that '{pragma.of}' takes as 'const' in '{name}'",
+        )
 
 
 def _adapted(pragma: RulePragma, derivative: func.FuncOp, wanted: FunctionType, mode: str) -> func.FuncOp:
@@ -139,9 +158,10 @@ def _around(derivative: func.FuncOp, wanted: FunctionType, location: FileLineCol
     op = func.FuncOp(f"{derivative.sym_name.data}_rule", wanted, visibility="private")
     op.location = location
     block = op.body.block
-    for argument, like in zip(block.args, derivative.args, strict=False):
-        argument.name_hint = like.name_hint
+    for argument in block.args:
         argument.location = location
+    for argument, like in zip(block.args, () if derivative.is_declaration else derivative.args, strict=False):
+        argument.name_hint = like.name_hint
 
     def add(made: Operation) -> SSAValue:
         made.location = location
@@ -161,6 +181,8 @@ def _around(derivative: func.FuncOp, wanted: FunctionType, location: FileLineCol
         places.append(place if place.type == taken else add(memref.CastOp.get(place, cast(_Array, taken))))
     call = func.CallOp(derivative.sym_name.data, [*block.args, *places], list(derivative.function_type.outputs))
     call.location = location
+    if derivative.is_declaration:
+        keep_call(call, declared_writes(derivative))
     block.add_op(call)
     returned = func.ReturnOp(*call.results, *(add(memref.LoadOp.get(place, [first])) for place in places))
     returned.location = location

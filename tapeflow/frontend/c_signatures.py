@@ -59,16 +59,26 @@ def is_table(source_type: SourceType) -> bool:
 
 
 def signature(function: Node) -> Signature:
-    """The signature of a function.
+    """The signature of a function; parameters that a prototype leaves without a name get one.
 
     Raises:
         TapeflowError: at a parameter that the frontend does not take, or at the function for its result.
     """
-    return signature_of(function, parameters(function))
+    declarations = parameters(function)
+    if function.is_definition:
+        return signature_of(function, declarations)
+    names = [declared.spelling or f"argument{position}" for position, declared in enumerate(declarations, start=1)]
+    return signature_of(function, declarations, names)
 
 
-def signature_of(function: Node, declarations: Sequence[Node]) -> Signature:
-    """The signature that a function has with these `declarations` as its parameters; otherwise as `signature`."""
+def signature_of(function: Node, declarations: Sequence[Node], names: Sequence[str] | None = None) -> Signature:
+    """The signature that a function has with these `declarations` as its parameters; otherwise as `signature`.
+
+    Args:
+        function: its declaration.
+        declarations: of the parameters.
+        names: that the parameters get; by default those of the declarations, which must have some.
+    """
     if function.type.is_variadic:
         raise function.error(
             f"'{function.spelling}' takes a variable number of arguments, which is not supported",
@@ -81,7 +91,8 @@ def signature_of(function: Node, declarations: Sequence[Node]) -> Signature:
             f"'{function.spelling}' returns a value of type '{result_type.spelling}', which is not supported",
             "return a number, or write the result into an array parameter",
         )
-    return Signature(tuple(_parameter(declared) for declared in declarations), result)
+    named = zip(declarations, names or [declared.spelling for declared in declarations], strict=True)
+    return Signature(tuple(_parameter(declared, name) for declared, name in named), result)
 
 
 def refuse_returned_struct(function: Node, signature: Signature) -> None:
@@ -99,8 +110,42 @@ def refuse_returned_struct(function: Node, signature: Signature) -> None:
         )
 
 
-def _parameter(declaration: Node) -> Parameter:
-    name = declaration.spelling
+def refuse_structs(function: Node, signature: Signature) -> None:
+    """Refuse a function that others compile if it takes or returns structs.
+
+    Raises:
+        TapeflowError: at the parameter, or at the function.
+    """
+    structs = [parameter for parameter in signature.parameters if isinstance(parameter.type, RecordArrayType)]
+    if structs or isinstance(signature.result, Record):
+        node = structs[0].declaration if structs else function
+        raise node.error(
+            f"'{function.spelling}' takes or returns a struct, which is not supported here",
+            "declare it with an array of numbers for each struct: '(double *)ps'",
+        )
+
+
+def refuse_complex(function: Node, signature: Signature) -> None:
+    """Refuse complex numbers: those that generated code takes and returns are pairs of floats.
+
+    Raises:
+        TapeflowError: at the parameter, or at the function.
+    """
+
+    def is_complex(type_: object) -> bool:
+        scalar = type_.element if isinstance(type_, ArrayType) else type_
+        return isinstance(scalar, Scalar) and scalar.is_complex
+
+    parameters = [parameter for parameter in signature.parameters if is_complex(parameter.type)]
+    if parameters or is_complex(signature.result):
+        node = parameters[0].declaration if parameters else function
+        raise node.error(
+            f"'{function.spelling}' takes or returns complex numbers, which is not supported here",
+            "declare it with their parts: 'double z_re, double z_im', 'double x[n][2]'",
+        )
+
+
+def _parameter(declaration: Node, name: str) -> Parameter:
     if not name:
         raise declaration.error("a parameter without a name is not supported", "give it a name")
     what = f"the parameter '{name}'"

@@ -264,11 +264,15 @@ class Node:
 
     @cached_property
     def declaration(self) -> Node | None:
-        """The declaration that a reference or a call refers to; the definition where the file has one."""
+        """The declaration that a reference or a call refers to: the definition where the file has one, or the first."""
         referenced = self._cursor.referenced
         if referenced is None:
             return None
-        return self._tree.node(referenced.get_definition() or referenced)
+        if (definition := referenced.get_definition()) is not None:
+            return self._tree.node(definition)
+        found = self._tree.node(referenced)
+        # One declaration stands for all of them.
+        return self._tree.prototypes.get(found.spelling, found) if found.kind == "FUNCTION_DECL" else found
 
     @cached_property
     def initializer(self) -> Node | None:
@@ -394,6 +398,13 @@ class SyntaxTree:
     def functions(self) -> tuple[Node, ...]:
         """The functions that the file defines, in source order."""
         return tuple(node for node in self.declarations if node.kind == "FUNCTION_DECL" and node.is_definition)
+
+    @cached_property
+    def prototypes(self) -> Mapping[str, Node]:
+        """The functions that the file declares and does not define, by name: their first declarations."""
+        declared = [node for node in self.declarations if node.kind == "FUNCTION_DECL"]
+        defined = {node.spelling for node in declared if node.is_definition}
+        return {node.spelling: node for node in reversed(declared) if node.spelling not in defined}
 
     @cached_property
     def calls(self) -> Mapping[Node, tuple[Node, ...]]:

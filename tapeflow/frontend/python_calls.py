@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -179,8 +180,16 @@ class Calls:
 
     # Methods.
 
-    def _method(self, node: ast.Call, receiver: ArrayValue, name: str) -> Value | None:
+    def _method(self, node: ast.Call, receiver: ArrayValue | Scalar, name: str) -> Value | None:
+        if isinstance(receiver, Scalar):
+            positional(self.expressions, node, range(1))
+            # Unlike the function, the method gives a number of the same type.
+            return replace(FUNCTIONS[np.conjugate].make(self.numbers, (receiver,)), type=receiver.type)
         match name:
+            case "conjugate":
+                positional(self.expressions, node, range(1))
+                conjugate = FUNCTIONS[np.conjugate].make
+                return self.arrays.apply(lambda parts: conjugate(self.numbers, parts), [receiver])
             case "copy":
                 positional(self.expressions, node, range(1))
                 return self.arrays.materialize(receiver)

@@ -14,7 +14,7 @@ from tapeflow.frontend.python_refusals import unsupported, unsupported_compariso
 from tapeflow.frontend.python_scope import Scope, known
 from tapeflow.frontend.python_source import quoted
 from tapeflow.frontend.python_subscripts import Subscripts
-from tapeflow.frontend.python_types import BOOL, OF_DTYPE
+from tapeflow.frontend.python_types import BOOL, OF_DTYPE, Origin
 from tapeflow.frontend.python_values import (
     ArrayValue,
     Elements,
@@ -333,6 +333,11 @@ class Expressions:
                 return self._attribute_of_array(node, value)
             case Scalar() if node.attr == "real" or node.attr == "imag":
                 return self.numbers.part(value, node.attr)
+            case Scalar() if node.attr in ("conj", "conjugate") and value.type.kind != "bool":
+                if node.attr == "conj" and value.type.origin is not Origin.NUMPY:
+                    message = f"{described(value)} of Python has no attribute 'conj'"
+                    raise self.build.source.error(node, message, "write '.conjugate()'")
+                return Method(value, "conjugate")
             case _:
                 raise self.build.source.error(
                     node,
@@ -361,6 +366,8 @@ class Expressions:
                 return Reference(next(dtype for dtype, scalar in OF_DTYPE.items() if scalar.is_same(element)))
             case "real" | "imag" as which if element_type(value).kind == "complex":
                 return self.arrays.apply(lambda parts: self.numbers.part(parts[0], which), [value])
+            case "conj" | "conjugate" if element_type(value).kind == "complex":
+                return Method(value, "conjugate")
             case name if name in _METHODS:
                 return Method(value, name)
             case "T":

@@ -214,7 +214,7 @@ def guarded(source: Source, branch: ast.If, rest: Sequence[ast.stmt], is_inside:
         TapeflowError: a value is returned, and the function does not declare its type.
     """
     flag = f"skip.{branch.lineno}.{branch.col_offset}"
-    arms = [_flagged(arm, flag) for arm in (branch.body, branch.orelse)]
+    arms = [_flagged(source, arm, flag) for arm in (branch.body, branch.orelse)]
     made = ast.copy_location(Guarded(branch.test, *arms), branch)
     if is_inside:
         skipped = ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load()))
@@ -235,8 +235,8 @@ def guarded(source: Source, branch: ast.If, rest: Sequence[ast.stmt], is_inside:
     ]
 
 
-def _flagged(statements: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
-    """`statements` outside of loops with `flag` set where `continue` and `return` are."""
+def _flagged(source: Source, statements: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
+    """`statements` outside of loops with `flag` set where `continue` and `return` are, in loops among them too."""
     result: list[ast.stmt] = []
     for statement in statements:
         match statement:
@@ -247,8 +247,12 @@ def _flagged(statements: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
             case ast.Return():
                 result += [*_kept(statement), _set(flag, True, statement), _skip(statement)]
             case ast.If():
-                arms = [_flagged(arm, flag) for arm in (statement.body, statement.orelse)]
+                arms = [_flagged(source, arm, flag) for arm in (statement.body, statement.orelse)]
                 result.append(ast.copy_location(type(statement)(statement.test, *arms), statement))
+            case ast.For() | ast.While() if any(_returns((statement,))):
+                # The value that is kept has something to begin with: that is set before the branch.
+                result.append(_set(_RETURNED, False, statement))
+                result += _flagged(source, without_exits(source, statement, True) or (), flag)
             case _:
                 result.append(statement)
     return result

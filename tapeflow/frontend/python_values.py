@@ -159,9 +159,9 @@ class Reference:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of an array, not called yet."""
+    """A method of an array or a number, not called yet."""
 
-    receiver: View | Elements
+    receiver: View | Elements | Scalar
     name: str
 
 
@@ -190,7 +190,7 @@ def described(value: Value) -> str:
         case Tuple():
             return "a tuple"
         case Method():
-            return "a method of an array"
+            return "a method that is not called"
         case Reference():
             kind = type(value.object).__name__
             return f"{'an' if kind[0] in 'aeiou' or kind == 'ndarray' else 'a'} {kind}"

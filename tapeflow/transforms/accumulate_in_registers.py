@@ -25,7 +25,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tapeflow.analysis.block_runs import constant_integer, expected_trips
+from tapeflow.analysis.block_runs import surely_runs
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_result_names, set_source_name, source_name
 from tapeflow.dialects.ad import AccumulateOp
@@ -149,7 +149,7 @@ class _Promotion:
         needed = list[SSAValue]()
         if conditions:
             needed.append(self._joined(loop, conditions, arith.OrIOp))
-        if constant_integer(loop.lb) is None or constant_integer(loop.ub) is None or expected_trips(loop) == 0:
+        if not surely_runs(loop):
             needed.append(self._in_front(loop, arith.CmpiOp(loop.lb, loop.ub, "slt")))
         if not needed:
             return None

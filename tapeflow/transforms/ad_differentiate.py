@@ -16,7 +16,7 @@ With a batch, what was made for one cotangent or tangent is then made for severa
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -28,7 +28,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from tapeflow.analysis.activity import Request
-from tapeflow.analysis.kept_calls import is_kept
+from tapeflow.analysis.kept_calls import forget_derivatives, forward_half, is_kept, reverse_half
 from tapeflow.analysis.library_functions import declare_library_functions, library_function
 from tapeflow.analysis.loops import is_normal
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
@@ -37,17 +37,18 @@ from tapeflow.dialects import ad, tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.batch_derivative import batch_derivative
+from tapeflow.transforms.callees import Callees
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.forward_mode import NestedTangents, differentiate_forward
-from tapeflow.transforms.nested_calls import NestedCalls
+from tapeflow.transforms.joint_form import JointForm
+from tapeflow.transforms.nested_calls import NestedCalls, Sweeps, mark_unchanged
 from tapeflow.transforms.nested_tapes import put_split
 from tapeflow.transforms.reverse_mode import differentiate_in_reverse
-from tapeflow.transforms.reverse_sweep import SplitNames
 from tapeflow.transforms.rule_calls import inline_ruled_calls, look_into_bodies
 from tapeflow.transforms.simplify import simplify
 
 
-def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = ()) -> None:
+def check_prepared(function: func.FuncOp, *, also: Collection[type[Operation]] = ()) -> None:
     """Refuse a function that is not in the form of `ad-prepare`, with the operations in `also` beside.
 
     Raises:
@@ -62,6 +63,12 @@ def check_prepared(function: func.FuncOp, *, also: Container[type[Operation]] = 
                 hint=_PREPARE,
             )
         if isinstance(op, func.CallOp) and library_function(op) is None:
+            if not also and (forward_half(op) or reverse_half(op)) is not None:
+                raise TapeflowError(
+                    f"'{op.callee.string_value()}' is one sweep of a gradient, which has no reverse mode of its own",
+                    location=op.location,
+                    hint="ask for an ad.jvp of it: forward over reverse gives second derivatives",
+                )
             if is_kept(op):
                 continue
             raise TapeflowError("a call is differentiated once it is inlined", location=op.location, hint=_PREPARE)
@@ -71,7 +78,7 @@ _PREPARE = "run ad-prepare first"
 
 
 def vjp(
-    request: ad.DerivativeRequest, primal: func.FuncOp, functions: Mapping[str, func.FuncOp], split: SplitNames
+    request: ad.DerivativeRequest, primal: func.FuncOp, functions: Mapping[str, func.FuncOp], calls: NestedCalls
 ) -> func.FuncOp:
     """The reverse-mode derivative that `request` asks for; `primal` is left as it is.
 
@@ -79,7 +86,7 @@ def vjp(
         request: names it, and says what is active.
         primal: the function to differentiate.
         functions: those that calls with a rule are about.
-        split: names what the callees of calls that stay are split into.
+        calls: names what the callees of calls that stay are split into.
 
     Raises:
         TapeflowError: the primal is not prepared, or something active in it has no derivative.
@@ -91,10 +98,11 @@ def vjp(
     look_into_bodies(function, functions, "vjp")
     simplify(function)
     remove_dead_code(function)
-    signature = differentiate_in_reverse(function, Request.of(request), functions, split)
+    signature = differentiate_in_reverse(function, Request.of(request), functions, Sweeps(calls, request.members))
     if request.members is not None:
         seeds = [seed for _, seed in signature.seeds]
         batch_derivative(function, request.members, [*seeds, *signature.shadows.values()], len(request.results_))
+    forget_derivatives(function)
     return function
 
 
@@ -113,9 +121,10 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp, nested: NestedTangen
     function = primal.clone()
     function.sym_name = request.sym_name
     function.attributes["tapeflow.tangent_of"] = StringAttr(primal.sym_name.data)
-    signature = differentiate_forward(function, Request.of(request), nested)
+    signature = differentiate_forward(function, Request.of(request), nested, request.members)
     if request.members is not None:
         batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
+    forget_derivatives(function)
     return function
 
 
@@ -131,9 +140,10 @@ class _Granting:
         self._functions = dict(functions_of(module))
         self._rules = rules_of(module)
         names = [*self._functions, *(request.sym_name.data for request in self._requests)]
-        callees = dict(self._functions)
-        self.calls = NestedCalls(callees, names)
-        self.tangents = NestedTangents(callees, names)
+        self._callees = Callees(self._functions, names)
+        self._calls = NestedCalls(self._callees)
+        self._tangents = NestedTangents(self._callees)
+        self._called: list[func.FuncOp] = []
         self._pending = {request.sym_name.data: request for request in self._requests}
         self._granted: dict[ad.DerivativeRequest, func.FuncOp] = {}
 
@@ -142,6 +152,10 @@ class _Granting:
         while self._pending:
             self._grant(next(iter(self._pending.values())))
         return [(request, self._granted[request]) for request in self._requests]
+
+    def callees(self) -> tuple[Sequence[func.FuncOp], Sequence[JointForm]]:
+        """What the functions that are made call: tangent functions, and split functions in joint form."""
+        return self._called, list(self._callees.split)
 
     def _grant(self, request: ad.DerivativeRequest) -> None:
         chain = [request]
@@ -157,9 +171,11 @@ class _Granting:
             _check_marks(each, primal)
             is_reverse = isinstance(each, ad.VjpOp)
             if is_reverse:
-                function = vjp(each, primal, self._functions, self.calls)
+                function = vjp(each, primal, self._functions, self._calls)
             else:
-                function = jvp(each, primal, self.tangents)
+                function = jvp(each, primal, self._tangents)
+            self._calls.build()
+            self._called += self._tangents.build()
             del self._pending[each.sym_name.data]
             self._granted[each] = self._functions[each.sym_name.data] = function
 
@@ -208,8 +224,8 @@ class AdDifferentiatePass(ModulePass):
         # All or none: a refusal leaves the module as it was.
         granting = _Granting(op)
         granted = granting.all()
-        joints = granting.calls.build([function for _, function in granted])
-        tangents = granting.tangents.build()
+        tangents, joints = granting.callees()
+        mark_unchanged([*(function for _, function in granted), *tangents], joints)
         for request, function in granted:
             Rewriter.replace_op(request, function, [])
         for function in (*(joint.function for joint in joints), *tangents):

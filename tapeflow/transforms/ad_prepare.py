@@ -38,9 +38,10 @@ from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.analysis.roots import written_arguments
 from tapeflow.analysis.source_names import source_name
-from tapeflow.analysis.user_rules import Rule, mark_call, rule_of_call, rules_of
+from tapeflow.analysis.user_rules import Rule, declared_writes, mark_call, rule_of_call, rules_of
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError, source_position
+from tapeflow.transforms.bound_array_sizes import bound_array_sizes
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
@@ -56,9 +57,11 @@ from tapeflow.transforms.lower_linalg import lower_linalg
 from tapeflow.transforms.lower_parallel import lower_parallel
 from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
+from tapeflow.transforms.promote_elements import promote_elements
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
 from tapeflow.transforms.single_elements import single_elements_to_scalars
+from tapeflow.transforms.store_to_load_forwarding import forward_stores_to_loads
 
 _KNOWN: frozenset[type[Operation]] = frozenset(
     (
@@ -233,7 +236,14 @@ def prepare(
     normalize_whiles(function)
     simplify(function)
     lift_array_sizes(function)
+    bound_array_sizes(function)
     unify_common_subexpressions(function)
+    if forward_stores_to_loads(function):
+        # What was loaded may be a subscript, or be computed from as what was stored is.
+        unify_common_subexpressions(function)
+    if promote_elements(function):
+        forward_stores_to_loads(function)
+        unify_common_subexpressions(function)
     remove_dead_code(function)
 
 
@@ -271,5 +281,8 @@ class AdPreparePass(ModulePass):
                 if (rule := rule_of_call(call)) is not None:
                     mark_call(call, rule, functions)
                     continue
-                written = written_arguments(functions[call.callee.string_value()])
-                keep_call(call, [argument.index for argument in written])
+                callee = functions[call.callee.string_value()]
+                if callee.is_declaration:
+                    keep_call(call, declared_writes(callee))
+                else:
+                    keep_call(call, [argument.index for argument in written_arguments(callee)])

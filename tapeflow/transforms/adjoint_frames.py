@@ -44,6 +44,9 @@ class Frame:
     shadows: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The shadow, by the primal array that the block defines."""
 
+    stand_ins: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """What stands for a primal array that the block defines, where it is only handed on."""
+
     @property
     def block(self) -> Block:
         """The mirrored block."""

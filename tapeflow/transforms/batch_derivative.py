@@ -37,8 +37,11 @@ from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.batched_values import batched_values
 from tapeflow.analysis.effects import is_pure
+from tapeflow.analysis.kept_calls import derivative_operands, has_derivatives, keep_call, written_positions
+from tapeflow.analysis.region_names import UniqueNames
 from tapeflow.analysis.roots import is_array
 from tapeflow.analysis.source_names import location_of, set_result_names, set_source_name, source_name, unnamed
+from tapeflow.analysis.trip_counts import parameter_name
 from tapeflow.dialects import tape
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError
@@ -60,6 +63,17 @@ def batch_derivative(function: func.FuncOp, members: int, seeds: Sequence[BlockA
         TapeflowError: a call, or a view of an array, that takes part in the derivative is not made for a batch.
     """
     _Batch(function, members, seeds).spread(primal_results)
+
+
+def batch_callee(function: func.FuncOp, members: int, seeds: Sequence[BlockArgument], primal_results: int) -> None:
+    """The same for a function that a derivative calls: each scalar becomes as many, where it is.
+
+    What it calls itself was named for as many members.
+
+    Raises:
+        TapeflowError: as `batch_derivative` does.
+    """
+    _Batch(function, members, seeds).spread_callee(primal_results)
 
 
 class _Batch:
@@ -85,7 +99,62 @@ class _Batch:
         self._return(primal_results)
         self._clean(block, self._seeds)
 
+    def spread_callee(self, primal_results: int) -> None:
+        """Put all members into the function, one of several in a call, whose derivatives stay where they are."""
+        block = self._function.body.block
+        self._take_members(block)
+        for op in list(block.ops):
+            self._spread(op)
+        self._return_members(primal_results)
+        self._clean(block, self._seeds)
+
     # The signature
+
+    def _take_members(self, block: Block) -> None:
+        """Give the seeds room for all members, each scalar as many arguments."""
+        names = UniqueNames(map(parameter_name, block.args))
+        given = [(argument, parameter_name(argument), self._attributes[argument.index]) for argument in block.args]
+        self._attributes = list[dict[str, Attribute]]()
+        for argument, name, attributes in given:
+            if argument not in self._seeds:
+                self._attributes.append(attributes)
+                continue
+            types = self._types(argument)
+            made = [block.insert_arg(type_, argument.index, argument.location) for type_ in types]
+            self._stand_for(argument, made, source_name(argument))
+            if is_array(argument):
+                self._attributes.append(self._for_members(attributes))
+                continue
+            for k in range(self._count):
+                self._attributes.append({NAME: StringAttr(names.of(f"{name}{k}"))})
+
+    def _return_members(self, primal_results: int) -> None:
+        """Return each derivative among the results once a member."""
+        function, returned, names = self._function, self._function.get_return_op(), UniqueNames()
+        assert returned is not None
+        operands = list(returned.operands[:primal_results])
+        results = result_attributes(function)
+        marks = results[:primal_results]
+        for value, attributes in list(zip(returned.operands, results, strict=True))[primal_results:]:
+            for k in range(self._count):
+                operands.append(self._member(value, k))
+                marks.append(attributes | {NAME: StringAttr(names.of(f"{text_of(attributes[NAME])}{k}"))})
+        returned.operands = operands
+        inputs = [argument.type for argument in function.args if argument not in self._seeds]
+        function.function_type = FunctionType.from_lists(inputs, [value.type for value in operands])
+        function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, self._attributes))
+        function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, marks))
+
+    def _for_members(self, attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+        """The attributes of an argument that has room for all members."""
+        attributes = dict(attributes)
+        if "tapeflow.extents" in attributes:
+            extents = cast(ArrayAttr[StringAttr], attributes["tapeflow.extents"])
+            attributes["tapeflow.extents"] = ArrayAttr([*extents, StringAttr(str(self._count))])
+        # With room for all members, the derivatives of a struct's numbers no longer lie as in a struct.
+        attributes.pop("tapeflow.record", None)
+        attributes.pop("tapeflow.complex", None)
+        return attributes
 
     def _take_seeds(self, block: Block) -> None:
         """Give the seeds, arguments of the function, room for all members."""
@@ -93,13 +162,7 @@ class _Batch:
         for seed, position in zip(self._seeds, positions, strict=True):
             array = block.insert_arg(self._type(seed), seed.index, seed.location)
             array.name_hint = seed.name_hint
-            attributes = self._attributes[position]
-            if "tapeflow.extents" in attributes:
-                extents = cast(ArrayAttr[StringAttr], attributes["tapeflow.extents"])
-                attributes["tapeflow.extents"] = ArrayAttr([*extents, StringAttr(str(self._count))])
-            # With room for all members, the derivatives of a struct's numbers no longer lie as in a struct.
-            attributes.pop("tapeflow.record", None)
-            attributes.pop("tapeflow.complex", None)
+            self._attributes[position] = self._for_members(self._attributes[position])
             if is_array(seed):
                 self._arrays[seed] = array
             else:
@@ -219,6 +282,8 @@ class _Batch:
                 op.operands[0] = self._array(op.source)
             case func.ReturnOp() | scf.YieldOp() | scf.ConditionOp():
                 pass
+            case func.CallOp() if has_derivatives(op):
+                self._call_for_all(op)
             case _ if self._differs(op):
                 self._outgrown.add(op)
                 self._spread_one(op)
@@ -242,10 +307,10 @@ class _Batch:
                 self._repeat(op)
             case func.CallOp():
                 raise TapeflowError(
-                    f"the call of '{op.callee.string_value()}' stays a call, and takes part in this derivative: it has "
-                    "no form for several members of a batch",
+                    f"the call of '{op.callee.string_value()}', which a rule gives, stays a call: it has no form for "
+                    "several members of a batch",
                     location=op.location,
-                    hint="ask for the derivatives one at a time; or raise inline_limit, unless it is recursive",
+                    hint="ask for the derivatives one at a time; or define it in the same file, without recursion",
                 )
             case _:
                 raise TapeflowError(
@@ -266,6 +331,24 @@ class _Batch:
         if op.results:
             (result,) = op.results
             self._members[result] = [each.results[0] for each in repeated]
+
+    def _call_for_all(self, call: func.CallOp) -> None:
+        """One call, of what was made for as many members, with all of each derivative."""
+        spread, written = derivative_operands(call), written_positions(call)
+        operands: list[SSAValue] = []
+        written_now: list[int] = []
+        for position, operand in enumerate(call.arguments):
+            if position in written:
+                written_now.append(len(operands))
+            if position not in spread or is_array(operand):
+                operands.append(self._array(operand))
+            else:
+                operands += [self._member(operand, k) for k in range(self._count)]
+        names = list(map(source_name, call.results))
+        types = [type_ for result in call.results for type_ in self._types(result)]
+        larger = func.CallOp(call.callee.string_value(), operands, types)
+        self._replace(call, larger, names)
+        keep_call(larger, written_now)
 
     def _access(self, op: memref.LoadOp | memref.StoreOp | AccumulateOp) -> None:
         array = self._arrays[op.memref]

@@ -62,7 +62,9 @@ class _Liveness:
         around: Operation | None = op
         while around is not None and around not in self.ops:
             self.ops.add(around)
-            if isinstance(around, scf.ForOp):
+            if not around.regions:
+                self._need(*around.operands)
+            elif isinstance(around, scf.ForOp):
                 self._need(around.lb, around.ub, around.step)
             elif isinstance(around, scf.WhileOp):
                 self._need(condition_of(around).condition)
@@ -83,6 +85,9 @@ class _Liveness:
                 loop = block.parent_op()
                 if isinstance(loop, scf.ForOp) and index > 0:
                     self._carry(loop, index - 1)
+                elif isinstance(loop, scf.ForOp):
+                    # What the reverse sweep needs of the forward sweep may be the variable of a loop that does nothing.
+                    self._keep(loop)
                 elif isinstance(loop, scf.WhileOp):
                     self._carry(loop, index)
             case OpResult(op=scf.ForOp() | scf.WhileOp() as loop, index=index):

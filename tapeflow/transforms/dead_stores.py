@@ -46,6 +46,9 @@ def _drop_if_empty(op: Operation | None) -> None:
         blocks = [block for region in op.regions for block in region.blocks]
         if any(block.first_op is not block.last_op for block in blocks):
             return
+        if any(argument.uses for block in blocks for argument in block.args):
+            # The reverse sweep needs the loop's variable: the loop goes when that need is met.
+            return
         around = op.parent_op()
         Rewriter.erase_op(op)
         op = around

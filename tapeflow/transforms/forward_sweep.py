@@ -19,7 +19,16 @@ from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.activity import Activity, Request, is_float
 from tapeflow.analysis.derivative_rules import rule_of
-from tapeflow.analysis.kept_calls import is_kept, keep_call, kept_calls, written_operands, written_positions
+from tapeflow.analysis.kept_calls import (
+    forward_half,
+    is_kept,
+    keep_call,
+    kept_calls,
+    mark_derivatives,
+    reverse_half,
+    written_operands,
+    written_positions,
+)
 from tapeflow.analysis.roots import VIEWS, is_array
 from tapeflow.analysis.source_names import set_result_names, set_source_name, source_name, unnamed
 from tapeflow.analysis.user_rules import check_arrays_apart, forget_rule, rule_of_call
@@ -67,7 +76,10 @@ class ForwardSweep:
     ):
         self._nested = nested
         # Asked now: what the sweep puts in place of an operand is not what the analysis knows.
-        self._requests = {call: activity.call(call) for call in kept_calls(function)}
+        calls = kept_calls(function)
+        self._requests = {call: activity.call(call) for call in calls}
+        halves = ((forward_half(call), call) for call in calls)
+        self._forward_arguments = {key: len(call.arguments) for key, call in halves if key is not None}
         self._activity = activity
         self._constants = constants
         self._tangents: dict[SSAValue, SSAValue] = dict(tangents)
@@ -146,19 +158,47 @@ class ForwardSweep:
             assert rule.jvp is not None
             self._ruled_call(call, rule.jvp)
             return
-        name = self._nested(call, request)
-        active = [argument for argument, mark in zip(call.arguments, request.arguments, strict=True) if mark]
-        scalars = [argument for argument in active if not is_array(argument)]
-        arrays = [argument for argument in active if is_array(argument)]
-        tangents = [*map(self.tangent, scalars), *(self._tangents[array] for array in arrays)]
-        chosen = [position for position, mark in enumerate(request.results) if mark]
+        self._put_call(call, self._nested(call, request), request)
+
+    def _put_call(self, call: func.CallOp, name: str, request: Request) -> None:
+        """A call of `name` in place of `call`, with the tangents of what is active behind the others.
+
+        Of a reverse sweep those of what the forward sweep is given, too, are behind that, and the rest follows.
+        """
+        results = request.results[-len(call.results) :] if call.results else ()
+        ends = [len(call.arguments)]
+        if (key := reverse_half(call)) is not None:
+            ends = [self._forward_arguments[key], len(call.arguments)]
+        elif (key := forward_half(call)) is not None:
+            results = request.results[: len(call.results)]
+        build = LocatedBuilder(InsertPoint.before(call), place=place_of(call))
+        before, operands, written, derivatives = written_positions(call), list[SSAValue](), list[int](), list[int]()
+        for start, end in zip((0, *ends), ends, strict=False):
+            for position in range(start, end):
+                if position in before:
+                    written.append(len(operands))
+                operands.append(call.arguments[position])
+            active = [position for position in range(start, end) if request.arguments[position]]
+            for position in sorted(active, key=lambda it: is_array(call.arguments[it])):
+                if position in before:
+                    written.append(len(operands))
+                derivatives.append(len(operands))
+                operands.append(self._handed(call.arguments[position], build))
+        chosen = [position for position, mark in enumerate(results) if mark]
         types = [*call.result_types, *(call.results[position].type for position in chosen)]
-        names = _names(call.results, chosen)
-        larger = func.CallOp(name, [*call.arguments, *tangents], types)
-        before, changed = len(call.arguments) + len(scalars), written_operands(call)
+        names, count = _names(call.results, chosen), len(call.results)
+        larger = func.CallOp(name, operands, types)
         self._replace(call, larger, chosen, names)
-        written = [before + position for position, array in enumerate(arrays) if array in changed]
-        keep_call(larger, [*written_positions(larger), *written])
+        keep_call(larger, written)
+        mark_derivatives(larger, derivatives, range(count, len(types)))
+
+    def _handed(self, argument: SSAValue, build: LocatedBuilder) -> SSAValue:
+        """The tangent of what a call is given, zeros if it has none: it may be active for the other sweep alone."""
+        if not is_array(argument):
+            return self.tangent(argument)
+        if argument in self._tangents:
+            return self._tangents[argument]
+        return zeros_like(build, self._constants, argument, tangent_name(argument))
 
     def _ruled_call(self, call: func.CallOp, jvp: str) -> None:
         """A call of a function whose derivative the user gives: of its arguments and the tangents of all floats."""
@@ -166,12 +206,7 @@ class ForwardSweep:
         build = LocatedBuilder(InsertPoint.before(call), place=place_of(call))
         scalars = [argument for argument in call.arguments if is_float(argument)]
         arrays = [argument for argument in call.arguments if is_array(argument) and can_be_active(argument.type)]
-        tangents = [
-            self._tangents[array]
-            if array in self._tangents
-            else zeros_like(build, self._constants, array, tangent_name(array))
-            for array in arrays
-        ]
+        tangents = [self._handed(array, build) for array in arrays]
         chosen = [position for position, result in enumerate(call.results) if is_float(result)]
         types = [*call.result_types, *(call.results[position].type for position in chosen)]
         larger = func.CallOp(jvp, [*call.arguments, *map(self.tangent, scalars), *tangents], types)

@@ -179,6 +179,20 @@ def set_signature(
     function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, results))
 
 
+def reorder(function: func.FuncOp, arguments: Sequence[int], results: Sequence[int]) -> None:
+    """Put the arguments of `function` and its results, given by where they are now, into this order."""
+    marks, result_marks = argument_attributes(function), result_attributes(function)
+    returned, given = function.get_return_op(), list(function.args)
+    assert returned is not None
+    for position in arguments:
+        moved = append_argument(function, given[position], source_name(given[position]) or "argument")
+        given[position].replace_all_uses_with(moved)
+    for argument in given:
+        function.body.block.erase_arg(argument)
+    returned.operands = [returned.operands[position] for position in results]
+    set_signature(function, [marks[it] for it in arguments], [result_marks[it] for it in results])
+
+
 def _take_branches(function: func.FuncOp) -> None:
     """Put what the branches of the top block that are always taken do in their place."""
     for op in list(function.body.block.ops):

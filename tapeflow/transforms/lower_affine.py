@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -36,8 +36,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.source_names import source_name
 from tapeflow.dialects.affine_more import MaxOp, ParallelOp
-from tapeflow.errors import TapeflowError, remark
+from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
+from tapeflow.transforms.parallel_nest import Combine, Dimension, replace_by_nest
 
 
 def lower_affine(function: func.FuncOp) -> None:
@@ -214,56 +215,19 @@ _PREDICATES = {AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle", A
 
 
 def _lower_parallel(op: ParallelOp, build: LocatedBuilder) -> None:
-    remark("'affine.parallel' is differentiated in sequence, in the order of its dimensions", op.location)
     lowers, uppers = _bounds(op, build)
     steps = [_constant(step.value.data, build) for step in op.steps]
+    dimensions = [Dimension(*one) for one in zip(op.body.block.args, lowers, uppers, steps, strict=True)]
     reductions = [
         _reduction(attribute, result.type, op) for attribute, result in zip(op.reductions, op.results, strict=True)
     ]
-    carried: Sequence[SSAValue] = [build.value(neutral) for neutral, _ in reductions]
-    outermost: scf.ForOp | None = None
-    variables: list[SSAValue] = []
-    inner = build
-    for lower, upper, step in zip(lowers, uppers, steps, strict=True):
-        body = inner.block([(IndexType(), source_name(op.body.block.args[len(variables)]))])
-        for result in op.results:
-            body.insert_arg(result.type, len(body.args), inner.place)
-        loop = scf.ForOp(lower, upper, step, carried, Region(body))
-        inner.insert(loop)
-        if outermost is None:
-            outermost = loop
-        else:
-            inner.insert(scf.YieldOp(*loop.results))
-        variables.append(body.args[0])
-        carried = body.args[1:]
-        inner = inner.into(body)
-    assert outermost is not None
-    _fill(op, inner, variables, carried, [combine for _, combine in reductions])
-    _keep_names(op, outermost)
-    _replace(op, outermost.results)
+    neutral = [build.value(neutral) for neutral, _ in reductions]
+    replace_by_nest(op, dimensions, neutral, [_combining(make) for _, make in reductions], build)
+    Rewriter.erase_op(op)
 
 
-def _fill(
-    op: ParallelOp,
-    inner: LocatedBuilder,
-    variables: Sequence[SSAValue],
-    carried: Sequence[SSAValue],
-    combines: Sequence[Callable[[SSAValue, SSAValue], Operation]],
-) -> None:
-    """Move the body of `op` into the innermost loop, and reduce what it yields."""
-    body: Block = op.body.block
-    for argument, variable in zip(body.args, variables, strict=True):
-        argument.replace_all_uses_with(variable)
-    last = body.last_op
-    yielded: Sequence[SSAValue] = ()
-    if isinstance(last, scf.YieldOp):
-        yielded = tuple(last.operands)
-        Rewriter.erase_op(last)
-    for moved in list(body.ops):
-        moved.detach()
-        inner.insert(moved)
-    pairs = zip(combines, carried, yielded, strict=True)
-    inner.insert(scf.YieldOp(*(inner.value(combine(before, value)) for combine, before, value in pairs)))
+def _combining(make: Callable[[SSAValue, SSAValue], Operation]) -> Combine:
+    return lambda so_far, value, build: build.value(make(so_far, value))
 
 
 def _bounds(op: ParallelOp, build: LocatedBuilder) -> tuple[list[SSAValue], list[SSAValue]]:
@@ -301,10 +265,15 @@ _REDUCTIONS: dict[str, tuple[float, Callable[[SSAValue, SSAValue], Operation]]] 
     "minnumf": (float("inf"), arith.MinnumfOp),
     "addi": (0, arith.AddiOp),
     "muli": (1, arith.MuliOp),
+    "ori": (0, arith.OrIOp),
+    "andi": (-1, arith.AndIOp),
 }
 """The neutral value and the operation of each reduction, as `affine.parallel` spells it."""
 
-_NUMBERED = ("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins", "minu", "mulf", "muli")
+_NUMBERED = (
+    *("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins", "minu", "mulf", "muli"),
+    *("ori", "andi", "maxnumf", "minnumf"),
+)
 """MLIR's atomic kinds, in the order of the numbers that stand for them in generic text."""
 
 

@@ -7,17 +7,13 @@ now sequential.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tapeflow.analysis.source_names import source_name
-from tapeflow.errors import remark
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.move_body import move_body
+from tapeflow.transforms.parallel_nest import Combine, Dimension, replace_by_nest
 
 
 def lower_parallel(function: func.FuncOp) -> None:
@@ -27,41 +23,20 @@ def lower_parallel(function: func.FuncOp) -> None:
 
 
 def _lower(op: scf.ParallelOp) -> None:
-    remark("'scf.parallel' is differentiated in sequence, in the order of its dimensions", op.location)
-    inner = LocatedBuilder(InsertPoint.before(op), place=place_of(op))
-    reductions = [(result.type, source_name(result)) for result in op.res]
-    carried: Sequence[SSAValue] = op.initVals
-    loops: list[scf.ForOp] = []
+    reduce = op.body.block.last_op
+    assert isinstance(reduce, scf.ReduceOp)
+    combines = [_moving(region.detach_block(0)) for region in reduce.reductions]
     bounds = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
-    for variable, lower, upper, step in bounds:
-        body = inner.block([(IndexType(), source_name(variable)), *reductions])
-        loop = inner.insert(scf.ForOp(lower, upper, step, carried, Region(body)))
-        if loops:
-            inner.insert(scf.YieldOp(*loop.results))
-        loops.append(loop)
-        carried = body.args[1:]
-        inner = inner.into(body)
-    combined = _fill(op, [loop.body.block.args[0] for loop in loops], carried, inner)
-    if loops:
-        inner.insert(scf.YieldOp(*combined))
-        loops[0].location = op.location
-        combined = loops[0].results
-    for before, after in zip(op.results, combined, strict=True):
-        after.name_hint = after.name_hint or before.name_hint
-        before.replace_all_uses_with(after)
+    dimensions = [Dimension(*bound) for bound in bounds]
+    replace_by_nest(op, dimensions, op.initVals, combines, LocatedBuilder(InsertPoint.before(op), place=place_of(op)))
     Rewriter.erase_op(op)
 
 
-def _fill(
-    op: scf.ParallelOp, variables: Sequence[SSAValue], carried: Sequence[SSAValue], inner: LocatedBuilder
-) -> Sequence[SSAValue]:
-    """Move the body of `op` into the innermost loop; returns what is `carried`, combined with what the body reduces."""
-    reduce = op.body.block.last_op
-    assert isinstance(reduce, scf.ReduceOp)
-    combiners = [region.detach_block(0) for region in reduce.reductions]
-    values = move_body(op.body.detach_block(0), variables, inner)
-    combined: list[SSAValue] = []
-    for combiner, so_far, value in zip(combiners, carried, values, strict=True):
-        (one,) = move_body(combiner, (so_far, value), inner)
-        combined.append(one)
-    return combined
+def _moving(combiner: Block) -> Combine:
+    """What moves the body of a reduction to where it combines."""
+
+    def combine(so_far: SSAValue, value: SSAValue, build: LocatedBuilder) -> SSAValue:
+        (one,) = move_body(combiner, (so_far, value), build)
+        return one
+
+    return combine

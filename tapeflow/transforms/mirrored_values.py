@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -94,17 +94,28 @@ class MirroredValues:
             value, mirror = item.value, self._mirrors[item.home]
             if value not in self._available:
                 made = self._remembered(item, self._at_start(mirror, value))
-            elif isinstance(value, BlockArgument):
-                induction = induction_of(value)
-                if induction is None:
-                    made = self._induction_variable(value, mirror)
-                else:
-                    made = self._counted(value, induction, mirror)
             else:
-                assert isinstance(value, OpResult)
-                made = self._repeat(value.op, mirror)[value.index]
+                made = self._had(value, mirror)
             self._values[value] = made
         return self._values
+
+    def _had(self, value: SSAValue, mirror: Block) -> SSAValue:
+        """What gives `value` without a tape of its own, in `mirror`."""
+        again = self._available.again(value)
+        if isinstance(again, memref.StoreOp):
+            return self._load(value, again, mirror)
+        if again is not None:
+            assert isinstance(value, OpResult)
+            return self._repeat(again, mirror)[value.index]
+        assert isinstance(value, BlockArgument)
+        induction = induction_of(value)
+        return self._induction_variable(value, mirror) if induction is None else self._counted(value, induction, mirror)
+
+    def _load(self, value: SSAValue, store: memref.StoreOp, mirror: Block) -> SSAValue:
+        """What `store` has put into its array."""
+        indices = [self._read(index) for index in store.indices]
+        load = memref.LoadOp.get(self._read(store.memref), indices)
+        return self._at_start(mirror, value).value(load, source_name(value))
 
     def _read(self, value: SSAValue) -> SSAValue:
         """`value`, or the forward value that it is a placeholder for, as it is had in the reverse sweep."""

@@ -7,19 +7,20 @@ What of a call is active differs from call to call, and so does what its reverse
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain, count
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
 from xdsl.ir import SSAValue
 
 from tapeflow.analysis.activity import Request
-from tapeflow.analysis.kept_calls import kept_calls
+from tapeflow.analysis.kept_calls import forget_derivatives, kept_calls
 from tapeflow.analysis.nested_sweeps import UNCHANGED
 from tapeflow.analysis.roots import is_array, roots, written_roots
 from tapeflow.transforms.ad_prepare import check_operations
+from tapeflow.transforms.batch_derivative import batch_callee
+from tapeflow.transforms.callees import Callees
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gradient_signature import argument_attributes
 from tapeflow.transforms.joint_form import JointForm, enclose
@@ -32,6 +33,7 @@ from tapeflow.transforms.simplify import simplify
 class _Variant:
     callee: str
     request: Request
+    members: int | None
     forward: str
     reverse: str
 
@@ -40,56 +42,70 @@ class NestedCalls:
     """The split functions that the calls of some functions need.
 
     Args:
-        functions: the callees by name, in the form of `ad-prepare`; they are left as they are.
-        taken: names that no function may be given.
+        callees: what may be called; what is made is added to it.
     """
 
-    def __init__(self, functions: Mapping[str, func.FuncOp], taken: Iterable[str]):
-        self._functions = functions
-        self._taken = set(taken)
-        self._variants: dict[tuple[str, Request], _Variant] = {}
+    def __init__(self, callees: Callees):
+        self._callees = callees
+        self._variants: dict[tuple[str, Request, int | None], _Variant] = {}
         self._pending: deque[_Variant] = deque()
-        self._joints: list[JointForm] = []
 
-    def __call__(self, callee: str, request: Request) -> tuple[str, str]:
-        """The names of the functions that are the two sweeps of `callee`, with `request` active."""
-        key = callee, request
+    def variant(self, callee: str, request: Request, members: int | None) -> tuple[str, str]:
+        """The names of the functions that are the two sweeps of `callee`, with `request` active.
+
+        Raises:
+            TapeflowError: the callee is one sweep of a gradient.
+        """
+        key = callee, request, members
         if key not in self._variants:
-            suffixes = chain([""], (f"_{number}" for number in count(2)))
-            suffix = next(it for it in suffixes if not {f"{callee}_fwd{it}", f"{callee}_rev{it}"} & self._taken)
-            variant = _Variant(callee, request, f"{callee}_fwd{suffix}", f"{callee}_rev{suffix}")
-            self._taken |= {variant.forward, variant.reverse}
-            self._variants[key] = variant
-            self._pending.append(variant)
+            forward, reverse = self._callees.name(f"{callee}_fwd", f"{callee}_rev", members=members)
+            self._variants[key] = _Variant(callee, request, members, forward, reverse)
+            self._pending.append(self._variants[key])
         variant = self._variants[key]
         return variant.forward, variant.reverse
 
-    def build(self, callers: Sequence[func.FuncOp]) -> Sequence[JointForm]:
-        """The split functions, in joint form, that `callers`, which were differentiated, and they themselves call.
+    def build(self) -> None:
+        """Make the split functions that were named, in joint form, and those that they themselves call.
 
         Raises:
             TapeflowError: something active in a callee has no derivative.
         """
         while self._pending:
-            self._joints.append(self._joint(self._pending.popleft()))
-        _mark_unchanged(callers, self._joints)
-        return self._joints
+            self._callees.add_split(self._joint(self._pending.popleft()))
 
     def _joint(self, variant: _Variant) -> JointForm:
-        primal = self._functions[variant.callee]
+        functions = self._callees.functions
+        primal = functions[variant.callee]
         function = primal.clone()
         function.sym_name = StringAttr(variant.forward)
         arguments, results = len(function.args), len(function.function_type.outputs)
         check_operations(function)
-        look_into_bodies(function, self._functions, "vjp")
+        look_into_bodies(function, functions, "vjp")
         simplify(function)
         remove_dead_code(function)
         enclose(function)
-        differentiate_in_reverse(function, variant.request, self._functions, self)
+        split = Sweeps(self, variant.members)
+        signature = differentiate_in_reverse(function, variant.request, functions, split)
+        if variant.members is not None:
+            seeds = [*(seed for _, seed in signature.seeds), *signature.shadows.values()]
+            batch_callee(function, variant.members, seeds, results)
+        forget_derivatives(function)
         return JointForm(function, arguments, results, variant.forward, variant.reverse)
 
 
-def _mark_unchanged(callers: Sequence[func.FuncOp], joints: Sequence[JointForm]) -> None:
+@dataclass(frozen=True)
+class Sweeps:
+    """Names the sweeps of callees for `members` cotangents at once, or for one."""
+
+    calls: NestedCalls
+    members: int | None
+
+    def __call__(self, callee: str, request: Request) -> tuple[str, str]:
+        """Of the forward sweep and of the reverse sweep of `callee`, differentiated as `request` says."""
+        return self.calls.variant(callee, request, self.members)
+
+
+def mark_unchanged(callers: Iterable[func.FuncOp], joints: Iterable[JointForm]) -> None:
     """Mark the array arguments of `joints` to which nobody writes between the call and its mirror.
 
     An array is so if it is given as it is by all calls: an argument to which the caller does not write, and which is

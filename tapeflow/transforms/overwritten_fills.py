@@ -118,10 +118,12 @@ def _elements(outermost: Operation, access: AccumulateOp | memref.StoreOp) -> Se
         if loop is None:
             return None
         left.remove(loop)
-        # The bounds are from outside of the nest, so that each element has one iteration.
-        if any(outermost.is_ancestor(bound.owner) for bound in (loop.lb, loop.ub, loop.step)):
+        follows = _follows(index, loop)
+        # The bounds, and what is counted down from, are from outside of the nest: each element has one iteration.
+        counted: list[object] = [loop.lb, loop.ub, loop.step, follows]
+        if any(isinstance(value, SSAValue) and outermost.is_ancestor(value.owner) for value in counted):
             return None
-        found.append((loop.lb, loop.ub, loop.step, _follows(index, loop)))
+        found.append((loop.lb, loop.ub, loop.step, follows))
     return found
 
 

@@ -20,7 +20,7 @@ from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
 from tapeflow.analysis.index_arithmetic import surely_differ
-from tapeflow.analysis.kept_calls import is_kept, keep_call, written_operands
+from tapeflow.analysis.kept_calls import is_kept, keep_call, mark_derivatives, pair_calls, written_operands
 from tapeflow.analysis.loops import Loop, body_of, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
@@ -36,6 +36,11 @@ from tapeflow.transforms.zero_arrays import fill_with_zeros, zeros_like
 
 class SplitNames(Protocol):
     """Names the two functions that a callee is split into."""
+
+    @property
+    def members(self) -> int | None:
+        """How many cotangents they take at once; None for one alone."""
+        ...
 
     def __call__(self, callee: str, request: Request) -> tuple[str, str]:
         """Of the forward sweep and of the reverse sweep of `callee`, differentiated as `request` says."""
@@ -103,6 +108,7 @@ class ReverseSweep:
         self._counted = counted
         self._placeholders: dict[SSAValue, SSAValue] = {}
         self._cleared: list[Cleared] = []
+        self._pairs = 0
         self.mirrors: dict[Block, Block] = {}
         """The mirrored block of each primal block that has one."""
         self.trip_counts: list[Operation] = []
@@ -218,6 +224,9 @@ class ReverseSweep:
         undone = func.CallOp(reverse, [*arguments, *seeds, *shadows], [argument.type for argument in scalars])
         ahead = len(arguments) + len(seeds)
         keep_call(undone, range(ahead, ahead + len(shadows)))
+        pair_calls(call, undone, f"{forward}:{self._pairs}")
+        self._pairs += 1
+        mark_derivatives(undone, range(len(arguments), ahead + len(shadows)), range(len(scalars)))
         frame.build.named(undone, *map(adjoint_name, scalars))
         self._cleared.clear()
         for argument, share in zip(scalars, undone.results, strict=True):
@@ -271,22 +280,23 @@ class ReverseSweep:
     def _array(self, frame: Frame, array: SSAValue) -> SSAValue:
         """A primal array for the reverse sweep of a callee, which relies only on arrays that nobody writes.
 
-        One that lives in a loop or branch does not live any more; an array like it stands for it.
+        One that lives in a loop or branch does not live any more; an array like it stands for it: its shadow, unless
+        that has room for the members of a batch.
         """
         if is_top_block(defining_block(array)):
             return array
-        if self._activity.view(array):
+        if self._activity.view(array) and self._split.members is None:
             return self._shadow(frame, array)
         home = frame.owner(array)
-        if array not in home.shadows:
+        if array not in home.stand_ins:
             assert isinstance(array, OpResult)
             op = array.op
             with home.build.at(op):
                 again = op.clone()
                 for position, operand in enumerate(op.operands):
                     again.operands[position] = self._array(home, operand) if is_array(operand) else self.needed(operand)
-                home.shadows[array] = home.build.value(again, source_name(array))
-        return home.shadows[array]
+                home.stand_ins[array] = home.build.value(again, source_name(array))
+        return home.stand_ins[array]
 
     def _make_shadow(self, home: Frame, op: Operation) -> SSAValue:
         shadow = op.clone()

@@ -158,21 +158,25 @@ class _Simplification:
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
-            if isinstance(op, arith.ConstantOp):
+            if type(op) is arith.ConstantOp:
                 self._hoist(op)
             elif (value := _folded(op)) is not None:
                 _replace(op, value if isinstance(value, SSAValue) else self._constants.of(value, op))
-            elif isinstance(op, arith.IndexCastOp) and op.input in self._top.args and block is not self._top:
+            elif type(op) is arith.IndexCastOp and op.input in self._top.args and block is not self._top:
                 # A parameter as an index: had once, in the top block, where unification finds its like.
                 self._constants.move_behind(op)
-            elif isinstance(op, scf.ForOp):
-                _check_step(op)
-                self._count_in_index(op)
-            for region in op.regions:
-                for inner in region.blocks:
-                    self.block(inner)
-            if isinstance(op, scf.ForOp) or (isinstance(op, scf.WhileOp) and is_normal(op)):
-                _use_what_stays(op)
+            elif op.regions:
+                self._structure(op)
+
+    def _structure(self, op: Operation) -> None:
+        if isinstance(op, scf.ForOp):
+            _check_step(op)
+            self._count_in_index(op)
+        for region in op.regions:
+            for inner in region.blocks:
+                self.block(inner)
+        if isinstance(op, scf.ForOp) or (isinstance(op, scf.WhileOp) and is_normal(op)):
+            _use_what_stays(op)
 
     def _count_in_index(self, loop: scf.ForOp) -> None:
         """Make `loop` count in `index`; its body sees its variable in the type it had."""

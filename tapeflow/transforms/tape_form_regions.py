@@ -62,15 +62,8 @@ def replay_point(group: Sequence[TapedValue]) -> InsertPoint:
     return InsertPoint.before(first_pop) if pushes_inside else start_of(block)
 
 
-def last_create(group: Sequence[TapedValue]) -> tape.CreateOp:
-    """The creation that all of `group`'s reservations dominate."""
-    creates = {taped.create for taped in group}
-    block = parent_of(group[0].create)
-    return [op for op in block.ops if op in creates and isinstance(op, tape.CreateOp)][-1]
-
-
-def form_region(group: Sequence[TapedValue], layout: tape.Layout, names: UniqueNames) -> None:
-    """Replace the tapes of `group` by one region."""
+def form_region(group: Sequence[TapedValue], last: tape.CreateOp, layout: tape.Layout, names: UniqueNames) -> None:
+    """Replace the tapes of `group` by one region, made at `last`, the creation that all their reservations dominate."""
     fields = in_memory_order(taped.value for taped in group)
     region_type = tape.RegionType.of(
         list(zip(field_names(fields), (field.type for field in fields), strict=True)), layout
@@ -78,7 +71,7 @@ def form_region(group: Sequence[TapedValue], layout: tape.Layout, names: UniqueN
     # They count the same block, so any one of the reservations will do.
     reserve = next((taped.create.reserve for taped in group if taped.create.reserve is not None), None)
 
-    build = LocatedBuilder(InsertPoint.before(last_create(group)), place=place_of(group[0].create))
+    build = LocatedBuilder(InsertPoint.before(last), place=place_of(group[0].create))
     region = build.value(tape.CreateOp(region_type, reserve), names.of(f"tape_{block_name(parent_of(group[0].push))}"))
 
     build.insertion_point = record_point(group)
@@ -109,11 +102,11 @@ def handle_names(function: func.FuncOp, without: Container[Operation]) -> Iterat
 
 def form_regions(function: func.FuncOp, layout: tape.Layout) -> None:
     """Form the regions of one function."""
-    creates = [op for op in function.walk() if isinstance(op, tape.CreateOp)]
+    creates = {op: number for number, op in enumerate(function.walk()) if isinstance(op, tape.CreateOp)}
     groups = list(taped_together(creates))
     names = UniqueNames(handle_names(function, {taped.create for group in groups for taped in group}))
     for group in groups:
-        form_region(group, layout, names)
+        form_region(group, max((taped.create for taped in group), key=creates.__getitem__), layout, names)
 
 
 @dataclass(frozen=True)

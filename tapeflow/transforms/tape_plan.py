@@ -1,10 +1,10 @@
 """`tape-plan`: tape no more than is needed to have all that the reverse sweep needs.
 
 What the reverse sweep needs is taped, or computed again from what is taped and from what is there: constants, induction
-variables, values of the top block, loads from arrays that nobody writes any more. `analysis/tape_choice` says which
-choice is cheapest, with its prices; what is computed again is so once, in the innermost mirrored block that contains
-all its needs and lies in no loop that its definition is outside of. So a load under a branch is repeated only under
-that branch. A value is taped once, whatever needs it.
+variables, values of the top block, elements of arrays that nobody writes any more, whether they were loaded or stored.
+`analysis/tape_choice` says which choice is cheapest, with its prices; what is computed again is so once, in the
+innermost mirrored block that contains all its needs and lies in no loop that its definition is outside of. So a load
+under a branch is repeated only under that branch. A value is taped once, whatever needs it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tapeflow.analysis.block_order import BlockOrder
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.mirror import mirrored_blocks
+from tapeflow.analysis.stored_values import stored_values
 from tapeflow.analysis.tape_blocks import TapedValue, first_of, taped_value
 from tapeflow.analysis.tape_choice import BYTE, DIVISION, Prices, TapeChoice, price_of_repeating
 from tapeflow.analysis.trip_counts import TripCounts
@@ -40,13 +42,12 @@ SMALLEST = Prices(byte=1 << 20)
 """Prices at which a byte is worth any arithmetic."""
 
 
-def repeatable(function: func.FuncOp, *, cheap_only: bool) -> Callable[[Operation], bool]:
-    """What gives the same result when it is repeated in the reverse sweep of `function`: see the rule above."""
-    unchanging = Unchanging(function)
+def repeatable(unchanging: Unchanging, *, cheap_only: bool) -> Callable[[Operation], bool]:
+    """What gives the same result when it is repeated in the reverse sweep of a function: see the rule above."""
 
     def by_itself(op: Operation) -> bool:
         if isinstance(op, memref.LoadOp):
-            return unchanging.load(op)
+            return unchanging.element(op)
         return is_pure(op) and not (cheap_only and price_of_repeating(op) >= DIVISION)
 
     def with_arms(op: Operation) -> bool:
@@ -67,7 +68,9 @@ def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
     placeholders = [placeholder_for(it.value) for it in planned]
     _forget({it: needed.results[0] for it, needed in zip(planned, placeholders, strict=True)})
     needed = [placeholder.inputs[0] for placeholder in placeholders if placeholder.results[0].uses]
-    choice = TapeChoice(function, needed, repeatable(function, cheap_only=cheap_only), prices)
+    unchanging = Unchanging(function)
+    again = repeatable(unchanging, cheap_only=cheap_only)
+    choice = TapeChoice(function, needed, again, stored_values(function, unchanging), prices)
     meet_needs(function, mirrors, placeholders, choice)
     _share([it for it in taped if it.push.parent not in mirrors])
     simplify(function)
@@ -77,7 +80,8 @@ def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
 
 def _taped_values(function: func.FuncOp) -> list[TapedValue]:
     creates = (op for op in function.body.walk() if isinstance(op, tape.CreateOp))
-    return [value for create in creates if (value := taped_value(create)) is not None]
+    order = BlockOrder()
+    return [value for create in creates if (value := taped_value(create, order)) is not None]
 
 
 def _share(taped: Iterable[TapedValue]) -> None:

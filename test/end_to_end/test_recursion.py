@@ -12,7 +12,7 @@ import pytest
 
 import tapeflow
 from tapeflow.api import Gradient
-from tapeflow.backend.native import INCLUDE
+from tapeflow.backend.native import INCLUDE, STACK_BYTES
 
 pytestmark = pytest.mark.filterwarnings("ignore::tapeflow.TapeflowRemark")
 
@@ -63,9 +63,30 @@ def test_recursive_functions_of_c_have_the_right_gradient(gradients: dict[str, G
     assert ahead.tangents["return"] == pytest.approx(slope, rel=1e-12)
 
 
-def test_second_derivatives_of_calls_are_refused_with_their_place():
-    with pytest.raises(tapeflow.TapeflowError, match=r"recursion.c:39:30: error: the second derivative of a call of"):
-        tapeflow.hvp(tapeflow.load(SOURCE, function="f"), WRT)
+def test_jacobians_and_products_with_hessians_of_a_recursive_function():
+    """All rows by forward and by reverse mode, and two Hessian products against differences of gradients."""
+    kernel, wrt, rng = tapeflow.load(SOURCE, function="tree"), ["x", "level"], np.random.default_rng(3)
+    n, _, x, level, _ = arguments()
+    ahead, back = (
+        tapeflow.jacobian(kernel, wrt, batch=2, mode=mode)(0, n, x, level.copy(), 0) for mode in ("forward", "reverse")
+    )
+    for output, rows in ahead.jacobian.items():
+        for name, block in rows.items():
+            np.testing.assert_allclose(block, back.jacobian[output][name], rtol=1e-12, atol=1e-14)
+    vectors = {"x": rng.normal(size=(2, *x.shape)), "level": rng.normal(size=(2, *level.shape))}
+    found = tapeflow.hvp(kernel, wrt, OPTIONS["aos"], batch=2)(0, n, x, level.copy(), 0, vectors=vectors)
+    value_and_gradient = tapeflow.value_and_gradient(kernel, wrt)
+    value, gradients = value_and_gradient(0, n, x, level.copy(), 0)
+    assert found.value == value
+    for name in wrt:
+        np.testing.assert_allclose(found.gradients[name], gradients[name], rtol=1e-13)
+        for member in range(2):
+            above, below = (
+                value_and_gradient(0, n, *moved, 0)[1][name]
+                for step in (1e-5, -1e-5)
+                for moved in [(x + step * vectors["x"][member], level + step * vectors["level"][member])]
+            )
+            np.testing.assert_allclose(found.products[name][member], (above - below) / 2e-5, rtol=1e-6, atol=1e-7)
 
 
 def test_every_layout_and_every_call_gives_the_same_bits(gradients: dict[str, Gradient]):
@@ -98,6 +119,52 @@ def test_the_generated_c_compiles_without_a_warning(gradients: dict[str, Gradien
 def test_the_modelled_machine_refuses_calls(gradients: dict[str, Gradient]):
     with pytest.raises(tapeflow.TapeflowError, match=r"recursion.c:39:30: error: f_grad calls '.*_fwd', and the"):
         tapeflow.simulate(gradients["soa"], arguments(), hardware="cache-32k")
+
+
+BOTTOMLESS = """
+#include <math.h>
+static double down(double x, int n) { return n == 0 ? 1.0 : x * down(x, n - 1); }
+static double wide(double x, int d) { return d == 0 ? sin(x) : wide(0.5 * x, d - 1) * wide(x, d - 1) + x; }
+static double never(double x) { return x + never(0.5 * x) * never(x); }
+double f(double x, int n, int depth)
+{
+  if (n < 0) return never(x);
+  return down(x, n) + wide(x, depth);
+}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
+def test_recursion_that_runs_out_of_stack_or_memory_is_an_error_and_the_next_call_works(tmp_path: Path):
+    import resource
+
+    (tmp_path / "f.c").write_text(BOTTOMLESS)
+    kernel = tapeflow.load(tmp_path / "f.c", function="f")
+    gradient, forward = tapeflow.gradient(kernel, ["x"]), tapeflow.jvp(kernel, ["x"])
+    expected = gradient(0.9, 3, 3).gradients["x"]
+    for n in (2**31 - 1, -1):
+        with pytest.raises(RecursionError, match="f_grad: this recursion is too deep for the stack"):
+            gradient(0.9, n, 3)
+        with pytest.raises(RecursionError, match="f_jvp: this recursion is too deep for the stack"):
+            forward(0.9, n, 3, tangents={"x": 1.0})
+    # A million calls deep is not too deep.
+    assert gradient(1.0, 10**6, 0).gradients["x"] == pytest.approx(1e6 + math.cos(1.0))
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+
+    def used() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * 4096
+
+    before = used()
+    resource.setrlimit(resource.RLIMIT_AS, (before + STACK_BYTES + (1 << 24), limits[1]))
+    try:
+        with pytest.raises(MemoryError, match="f_grad: out of memory"):
+            gradient(0.9, 3, 24)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert gradient(0.9, 3, 3).gradients["x"] == expected
+    assert forward(0.9, 3, 3, tangents={"x": 1.0}).tangents["return"] == pytest.approx(expected, rel=1e-14)
+    del gradient
+    assert used() < before + (1 << 24)
 
 
 SMOOTH = """

@@ -87,7 +87,11 @@ def test_the_rules_are_used_in_both_modes(tmp_path: Path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("vjp=blend_vjp", "vjp=blend_vip", r"rules.c:17:1: error: a rule names 'blend_vip', which this file does not"),
+        (
+            "vjp=blend_vjp",
+            "vjp=blend_vip",
+            r"rules.c:17:1: error: a rule names 'blend_vip', which this file does not",
+        ),
         ("rule(blend, vjp=", "rule(blend vjp=", r"rules.c:17:1: error: this pragma is not known"),
         (
             "vjp(double x, int n, double y_b)",
@@ -150,3 +154,31 @@ def test_a_vjp_that_writes_to_the_primal_is_refused(tmp_path: Path):
     undoing = tripled(tmp_path, y="y", undo="for (int i = 0; i < n; i++) y[i] = 0;")
     with pytest.raises(TapeflowError, match=r"tripled\.c:4:\d+: .*'tripled_vjp', may write to 'y' of the primal"):
         tapeflow.gradient(undoing, wrt=["x"])
+
+
+UNREAD = """
+#pragma tapeflow rule(first, vjp=first_vjp)
+double first(double a, double b, const double *x) { return a + b + 3 * x[0]; }
+double first_vjp(double a, double b, const double *x, double r_b, double *x_b, double *b_b)
+{
+  x_b[0] += 3 * r_b;
+  *b_b = r_b;
+  return r_b;
+}
+double f(int n, double x[n], const double y[n])
+{
+  double s = 0;
+  for (int i = 0; i < n; i++) {
+    s += first(y[i], s, x);
+    x[0] = s * s;
+  }
+  return s;
+}
+"""
+
+
+def test_an_array_that_a_vjp_is_only_handed_may_change_after_the_call(tmp_path: Path):
+    options = tapeflow.Options(inline_limit=0)
+    gradient = tapeflow.gradient(kernel(tmp_path, "1.0", UNREAD), ["x", "y"], options)
+    report = tapeflow.check(gradient, [3, np.array([0.2, 0.0, 0.0]), np.array([0.1, 0.3, -0.2])], forward=False)
+    assert report.passed, str(report)

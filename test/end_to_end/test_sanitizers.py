@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import test_recursion as recursion
 from cases import CASES
 from pipelines import gradient_at
 
@@ -25,23 +26,30 @@ from tapeflow.backend.schedule_header import schedule_printed
 from tapeflow.hardware import Hardware
 from tapeflow.hardware.machine import machine_header
 
+pytestmark = pytest.mark.filterwarnings("ignore::tapeflow.TapeflowRemark")
+
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-ffp-contract=off")
 CTYPES = {"float64": "double", "float32": "float", "int32": "int", "int64": "int64_t", "bool": "bool"}
 
 KERNELS = {kernel.name: (kernel.source, kernel.wrt) for kernel in SUITE.values()}
 KERNELS |= {case.name: (case.source, case.wrt) for case in CASES.values()}
+MODELS = tuple(KERNELS)
+KERNELS["recursion"] = recursion.SOURCE, tuple(recursion.WRT)
 MODELLED = ("soa", "layers", "streams")
 # Builds of the model take longest: a kernel has its turn at one of them.
 BUILDS = [
-    *((name, pipeline, False) for name in KERNELS for pipeline in ("soa", "streams")),
-    *((name, MODELLED[k % len(MODELLED)], True) for k, name in enumerate(KERNELS)),
+    *((name, pipeline, False) for name in MODELS for pipeline in ("soa", "streams")),
+    *((name, MODELLED[k % len(MODELLED)], True) for k, name in enumerate(MODELS)),
+    ("recursion", "streams", False),
 ]
 
 
 def arguments(name: str) -> list[Any]:
     if name in SUITE:
         return list(SUITE[name].arguments("mini").values())
+    if name == "recursion":
+        return list(recursion.arguments())
     case = CASES[name]
     return case.arguments(np.random.default_rng(3), case.extents[-1])
 

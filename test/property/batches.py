@@ -23,9 +23,9 @@ from functools import cache
 from pathlib import Path
 
 from c_text import Writer, c_text, dual_text
-from compiling import CHAINS, Gradients, Printed, compile_stages
+from compiling import CHAINS, Gradients, compile_stages
 from interpreting import SIZE, Numbers, mismatches, parse
-from syntax import FLOAT, Parameter, Program
+from syntax import DOUBLE, FLOAT, Parameter, Program
 from xdsl.dialects import func
 
 from tapeflow.backend import native
@@ -44,6 +44,9 @@ OPTIMIZED = 3
 
 INTERPRETED = 5
 """Of every fourth batch, how many cases are interpreted too."""
+
+KEPT = 1
+"""Of three batches the one whose programs' functions stay calls, as recursive and large ones do: `inline-limit=0`."""
 
 WARNINGS = ("-Wall", "-Wextra", "-Wno-tautological-compare")
 SECONDS = 60.0
@@ -94,8 +97,8 @@ class Outcome:
 def check(cases: Sequence[Case], number: int = 0) -> Outcome:
     """Compile and run `cases`.
 
-    The number of the batch chooses its C compiler, the stages that are compared, and whether the IR is verified after
-    every pass: in one batch of eight.
+    The number of the batch chooses its C compiler, the stages that are compared, whether functions stay calls, and
+    whether the IR is verified after every pass: in one batch of eight.
     """
     outcome = Outcome()
     for case in cases:
@@ -125,7 +128,8 @@ def compile_case(case: Case, number: int = 0) -> Gradients:
     text = case.text
     module = import_c(text, filename=str(path), function=case.name) if case.surface == "c" else import_mlir(text)
     assert any(isinstance(op, func.FuncOp) and op.sym_name.data == case.name for op in module.ops)
-    return compile_stages(Kernel(case.name, path, module), case.program, CHAINS[number % len(CHAINS)], number % 8 == 7)
+    kernel, stages = Kernel(case.name, path, module), CHAINS[number % len(CHAINS)]
+    return compile_stages(kernel, case.program, stages, verify=number % 8 == 7, keep_calls=number % 3 == KEPT)
 
 
 def interpret(cases: Sequence[Case], runs: Mapping[str, Numbers], outcome: Outcome) -> None:
@@ -171,10 +175,10 @@ def compiler_of(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def build(cases: Sequence[Case], gradients: Mapping[str, Gradients], folder: Path, number: int) -> dict[str, str]:
     """Write and compile everything; what the C compiler says, by the name of the case it says it of."""
-    stages = [printed.stage for printed in gradients[cases[0].name].printed]
-    sources = {f"{stage}.c": grad_source(cases, gradients, k) for k, stage in enumerate(stages)}
+    stages = list(dict.fromkeys(printed.stage for case in cases for printed in gradients[case.name].printed))
+    sources = {f"{stage}.c": grad_source(cases, gradients, stage) for stage in stages}
     sources["programs.c"] = programs_source(cases)
-    sources["driver.c"] = driver_source(cases, gradients, stages)
+    sources["driver.c"] = driver_source(cases, gradients)
     for name, text in sources.items():
         (folder / name).write_text(text)
     compiler, sanitizers = compiler_of(number)
@@ -210,15 +214,14 @@ def complaints_by_case(said: str) -> dict[str, str]:
 
 def renamed(text: str, name: str, stage: str) -> str:
     """A gradient's text with a name of its own for each stage."""
-    text = re.sub(rf"\b{name}_(?:grad|jvp)\b", f"{name}_grad_{stage}", text)
-    return re.sub(rf"\b{name.upper()}_(?:GRAD|JVP)_H\b", f"{name.upper()}_GRAD_{stage.upper()}_H", text)
+    text = re.sub(rf"\b{name}_(?:grad|jvp)s?\b", f"{name}_grad_{stage}", text)
+    return re.sub(rf"\b{name.upper()}_(?:GRAD|JVP)S?_H\b", f"{name.upper()}_GRAD_{stage.upper()}_H", text)
 
 
-def grad_source(cases: Iterable[Case], gradients: Mapping[str, Gradients], k: int) -> str:
-    """The gradients of all cases after stage `k`, one behind the other."""
+def grad_source(cases: Iterable[Case], gradients: Mapping[str, Gradients], stage: str) -> str:
+    """The gradients of all cases after a stage, one behind the other."""
     parts: list[str] = []
-    for case in cases:
-        printed: Printed = gradients[case.name].printed[k]
+    for case, printed in ((c, it) for c in cases for it in gradients[c.name].printed if it.stage == stage):
         body = re.sub(r'#include ".*\.h"\n', "", printed.source, count=1)
         parts.append(f'#line 1 "{case.name}_grad_{printed.stage}.h"')
         parts.append(renamed(printed.header, case.name, printed.stage))
@@ -236,12 +239,14 @@ def programs_source(cases: Iterable[Case]) -> str:
     return "\n".join(parts)
 
 
-def driver_source(cases: Sequence[Case], gradients: Mapping[str, Gradients], stages: Sequence[str]) -> str:
+def driver_source(cases: Sequence[Case], gradients: Mapping[str, Gradients]) -> str:
     """A main program that checks the cases from a given one on."""
     lines = ['#include "driver.h"', ""]
     for case in cases:
+        lines += Writer(prefix=f"{case.name}_").structs(case.program)
+        lines += Writer(dual=True, prefix=f"{case.name}_dual_").structs(case.program)
         lines += [renamed(p.header, case.name, p.stage) for p in gradients[case.name].printed]
-        lines += case_check(case, gradients[case.name], stages)
+        lines += case_check(case, gradients[case.name])
     calls = ", ".join(f"check_{case.name}" for case in cases)
     names = ", ".join(f'"{case.name}"' for case in cases)
     sizes = ", ".join(f"{{{n}, {m}}}" for n, m in SIZES)
@@ -272,7 +277,7 @@ def driver_source(cases: Sequence[Case], gradients: Mapping[str, Gradients], sta
     )
 
 
-def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[str]:
+def case_check(case: Case, gradients: Gradients) -> list[str]:
     """The driver's function for one case."""
     program, name = case.program, case.name
     floats = [p for p in program.parameters if p.type != "int"]
@@ -281,29 +286,22 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
     single = FLOAT in str(program)
     inputs: list[str] = []
     for p in floats:
-        extent = " * ".join(f"(ptrdiff_t){extent}" for extent in p.extents) or "1"
-        flags = f"{int(p.type == FLOAT)}, {int(p.name in program.wrt)}, {int(not p.extents)}"
+        kinds = program.numbers(p.type)
+        extents = [f"(ptrdiff_t){extent}" for extent in p.extents if extent != "*"]
+        extent = " * ".join([*extents, *([str(len(kinds))] if is_struct(p) else [])]) or "1"
+        flags = f"{int(kinds[0] == FLOAT)}, {int(p.name in program.wrt)}, {int(not is_memory(p))}"
         inputs.append(f'        {{"{p.name}", {flags}, {extent}, NULL, NULL, NULL, NULL}},')
     gathers = [p for p in program.parameters if p.type == "int" and p.extents]
-
-    def arguments(array: str, scalar: str) -> str:
-        listed: list[str] = []
-        for p in program.parameters:
-            if p.type == "int":
-                listed.append(p.name)
-            elif p.extents:
-                listed.append(array.format(k=index[p.name]))
-            else:
-                listed.append(scalar.format(k=index[p.name], type=p.type))
-        return ", ".join(listed)
-
-    plain = arguments("r.arrays[{k}]", "*({type} *)r.arrays[{k}]")
+    plain = arguments(program, index, "({type} *)r.arrays[{k}]", Writer(prefix=f"{name}_"))
+    seen = arguments(program, index, "({type} *)r.arrays[{k}]")
+    dual = arguments(program, index, "({type} *)in[{k}].duals", Writer(dual=True, prefix=f"{name}_dual_"))
     shadows = [f"r.shadows[{index[array]}]" for array in gradients.active]
-    shadows += [f"r.shadows[{index[p.name]}]" for p in floats if not p.extents and p.name in program.wrt]
-    calls = ", ".join(["tf", plain, "seed", *shadows])
+    shadows += [f"r.shadows[{index[p.name]}]" for p in floats if not is_memory(p) and p.name in program.wrt]
+    calls = ", ".join(["tf", seen, "{seed}", *shadows])
+    tolerance = "3e-5" if single else "1e-12"
     lines = [
-        f"{Writer().signature(name, program.parameters)};",
-        f"{Writer(dual=True).signature(f'{name}_dual', program.parameters)};",
+        f"{Writer(prefix=f'{name}_').signature(name, program.parameters)};",
+        f"{Writer(dual=True, prefix=f'{name}_dual_').signature(f'{name}_dual', program.parameters)};",
         f"static void check_{name}(int n, int m)",
         "{",
         "    input in[] = {",
@@ -312,24 +310,27 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
         *(f"    int *{p.name} = draw_integers({p.extents[0]});" for p in gathers),
         f"    draw_inputs(in, {count});",
         "    const double seed = draw(0);",
-        f"    const dual value = {name}_dual({arguments('in[{k}].duals', 'in[{k}].duals[0]')});",
+        f"    const dual value = {name}_dual({dual});",
         f"    run r = begin_run(in, {count});",
         f"    r.value = {name}({plain});",
         f'    compare_values("program", in, {count}, &r, value);',
         f"    end_run(&r, {count});",
         "    run reference;",
     ]
-    tolerance = "3e-5" if single else "1e-12"
-    lines += forward_check(name, floats, set(gradients.active) | set(program.wrt), plain, tolerance)
-    reverse_stages = [stage for stage in stages if stage != "jvp"]
-    for k, stage in enumerate(reverse_stages):
+    active = [p for p in floats if p.name in {*gradients.active, *program.wrt}]
+    tangents = [f"*({p.type} *)r.shadows[{index[p.name]}]" for p in active if not is_memory(p)]
+    tangents += [f"r.shadows[{index[p.name]}]" for p in active if is_memory(p)]
+    forward_call = f"{name}_grad_jvp({', '.join(['tf', seen, *tangents, '&tangent'])})"
+    lines += forward_check(forward_call, count, tolerance)
+    stages = [printed.stage for printed in gradients.printed if printed.stage not in ("jvp", "jvps", "batch")]
+    for k, stage in enumerate(stages):
         for again in (False, True):
             label = f"{stage}, called again" if again else stage
             if not again:
                 lines += ["    {", "    tf_tape *tf = tf_new();"]
             lines += [
                 f"    r = begin_run(in, {count});",
-                f"    r.value = {name}_grad_{stage}({calls});",
+                f"    r.value = {name}_grad_{stage}({calls.format(seed='seed')});",
                 f'    if (tf->error) FAIL("{label}", "%s", tf->error);',
                 f'    compare_values("{label}", in, {count}, &r, value);',
             ]
@@ -341,32 +342,112 @@ def case_check(case: Case, gradients: Gradients, stages: Sequence[str]) -> list[
                 lines += [f'        print_integers("{p.name}", {p.name}, {p.extents[0]});' for p in gathers]
                 lines.append("    }")
                 continue
-            lines.append(f'    compare_runs("{label}", "{reverse_stages[0]}", in, {count}, &r, &reference);')
+            lines.append(f'    compare_runs("{label}", "{stages[0]}", in, {count}, &r, &reference);')
             lines.append(f"    end_run(&r, {count});")
         lines += ["    tf_free(tf);", "    }"]
+    if program.members:
+        several = [f"b.shadows[{index[p.name]}]" for p in active if not is_memory(p)]
+        several += [f"b.shadows[{index[p.name]}]" for p in active if is_memory(p)]
+        forward_calls = (forward_call, f"{name}_grad_jvps({', '.join(['tf', on_batch(seen), *several, 'tangents'])})")
+        reverse_calls = (
+            f"{name}_grad_{stages[-1]}({calls.format(seed='seeds[member]')})",
+            f"{name}_grad_batch({on_batch(calls.format(seed='seeds'))})",
+        )
+        lines += batch_check(count, program.members, forward_calls, reverse_calls)
     lines += [f"    end_run(&reference, {count});", f"    free_inputs(in, {count});"]
     return [*lines, *(f"    free({p.name});" for p in gathers), "}", ""]
 
 
-def forward_check(
-    name: str, floats: Sequence[Parameter], active_names: set[str], plain: str, tolerance: str
-) -> list[str]:
+def is_struct(p: Parameter) -> bool:
+    """Whether a parameter is of a type of structs."""
+    return p.type not in (DOUBLE, FLOAT, "int")
+
+
+def is_memory(p: Parameter) -> bool:
+    """Whether gradients take a parameter as an array: structs are arrays of numbers."""
+    return bool(p.extents) or is_struct(p)
+
+
+def arguments(program: Program, index: Mapping[str, int], place: str, writer: Writer | None = None) -> str:
+    """A call's arguments, of a function that `writer` wrote, or else of a gradient, which sees structs as numbers.
+
+    Args:
+        program: says which.
+        index: of each float parameter among the driver's inputs.
+        place: where its numbers are, with its type and that index.
+        writer: of the program; none for gradients.
+    """
+    listed: list[str] = []
+    for p in program.parameters:
+        if p.type == "int":
+            listed.append(p.name)
+            continue
+        written = (writer or Writer()).type(p.type if writer or not is_struct(p) else program.numbers(p.type)[0])
+        text = place.format(type=written, k=index[p.name])
+        by_value = not p.extents if writer else not is_memory(p)
+        # A pointer to void is one to arrays of any extents.
+        listed.append(f"*{text}" if by_value else f"(void *){text}")
+    return ", ".join(listed)
+
+
+def on_batch(arguments: str) -> str:
+    """The arguments of a call for several derivatives: those of a call for one, but from the run `b`."""
+    return arguments.replace("r.arrays", "b.arrays").replace("r.shadows", "b.shadows")
+
+
+def forward_check(call: str, count: int, tolerance: str) -> list[str]:
     """The driver's lines for the forward mode: its tangents against those of the dual numbers, one by one."""
-    active = [(k, p) for k, p in enumerate(floats) if p.name in active_names]
-    tangents = [f"*({p.type} *)r.shadows[{k}]" for k, p in active if not p.extents]
-    tangents += [f"r.shadows[{k}]" for k, p in active if p.extents]
     return [
         "    {",
         "    tf_tape *tf = tf_new();",
-        f"    r = begin_forward_run(in, {len(floats)});",
+        f"    r = begin_forward_run(in, {count});",
         "    double tangent;",
-        f"    r.value = {name}_grad_jvp({', '.join(['tf', plain, *tangents, '&tangent'])});",
-        f'    compare_values("jvp", in, {len(floats)}, &r, value);',
-        f'    compare_tangents("jvp", in, {len(floats)}, &r, value, tangent, {tolerance});',
-        f"    end_run(&r, {len(floats)});",
+        f"    r.value = {call};",
+        f'    compare_values("jvp", in, {count}, &r, value);',
+        f'    compare_tangents("jvp", in, {count}, &r, value, tangent, {tolerance});',
+        f"    end_run(&r, {count});",
         "    tf_free(tf);",
         "    }",
     ]
+
+
+def batch_check(count: int, members: int, forward: tuple[str, str], reverse: tuple[str, str]) -> list[str]:
+    """The driver's lines for several derivatives at once: each is bit for bit what a call for it alone gives.
+
+    Args:
+        count: of inputs.
+        members: how many derivatives.
+        forward: the call of the forward mode for one, and for all.
+        reverse: the same of the gradient.
+    """
+    lines = [
+        "    {",
+        "    tf_tape *tf = tf_new();",
+        f"    double seeds[{members}], tangents[{members}], tangent = 0.0;",
+        f"    for (int k = 0; k < {members}; k++) seeds[k] = draw(0);",
+    ]
+    for stage, (one, all_) in (("jvps", forward), ("batch", reverse)):
+        lines += [
+            "    {",
+            f"    run b = begin_batch_run(in, {count}, {members});",
+            f"    b.value = {all_};",
+            f'    if (tf->error) FAIL("{stage}", "%s", tf->error);',
+            f'    compare_values("{stage}", in, {count}, &b, value);',
+            f"    for (int member = 0; member < {members}; member++) {{",
+            f"        r = begin_member_run(in, {count}, &b, {members}, member);",
+            f"        r.value = {one};",
+            f'        compare_member("{stage}", in, {count}, &r, &b, {members}, member);',
+            *(
+                [f'        if (!same(tangent, tangents[member])) FAIL("{stage}", "tangent of member %d", member);']
+                if stage == "jvps"
+                else []
+            ),
+            f"        end_run(&r, {count});",
+            "    }",
+            f"    end_batch_run(&b, {count});",
+            "    }",
+        ]
+    return [*lines, "    tf_free(tf);", "    }"]
 
 
 # Running

@@ -9,22 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from syntax import (
+    COMPLEX,
     DOUBLE,
     FLOAT,
     Assign,
     AssignInteger,
+    AssignStruct,
     Binary,
     Block,
     Call,
     Choice,
+    Compound,
     Condition,
     Const,
     Convert,
+    Copied,
     Declare,
     DeclareArray,
     DeclareInteger,
     Element,
     Expr,
+    Field,
     For,
     FromInteger,
     Function,
@@ -35,15 +40,25 @@ from syntax import (
     Less,
     Logic,
     Parameter,
+    Place,
+    PointTo,
     Program,
     Return,
     Scalar,
     Stmt,
     Switch,
     View,
+    Walk,
     While,
 )
 
+COMPLEX_FUNCTIONS = {
+    "CMPLX": "cdual_of",
+    "conj": "cdual_conj",
+    "creal": "cdual_creal",
+    "cimag": "cdual_cimag",
+    "cabs": "cdual_cabs",
+}
 OPERATIONS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
@@ -56,38 +71,59 @@ class Writer:
 
     def program(self, program: Program, name: str) -> str:
         """The program's functions, the main one called `name`."""
-        lines: list[str] = []
+        lines = self.structs(program)
         for function in program.functions:
             lines += [f"static {line}" if k == 0 else line for k, line in enumerate(self.function(function))] + [""]
         lines += self.function(Function(name, program.parameters, program.body, program.value), whole=True)
         return "\n".join([*lines, ""])
 
+    def structs(self, program: Program) -> list[str]:
+        """The types of structs, of which the names have the prefix too."""
+        lines: list[str] = []
+        for struct in program.structs:
+            lines.append("typedef struct {")
+            for member in struct.members:
+                extent = f"[{member.extent}]" if member.extent else ""
+                lines.append(f"    {self.type(member.type)} {member.name}{extent};")
+            lines += [f"}} {self.type(struct.name)};", ""]
+        return lines
+
     def function(self, function: Function, whole: bool = False) -> list[str]:
         """One function; `whole` for the main one, whose name has no prefix."""
         return [
-            self.signature(function.name if whole else self.prefix + function.name, function.parameters),
+            self.signature(
+                function.name if whole else self.prefix + function.name, function.parameters, function.returns
+            ),
             "{",
             *self.block(function.body, 1),
-            f"    return {self.as_type(function.value, DOUBLE)};",
+            f"    return {self.as_type(function.value, function.returns)};",
             "}",
         ]
 
-    def signature(self, name: str, parameters: tuple[Parameter, ...]) -> str:
+    def signature(self, name: str, parameters: tuple[Parameter, ...], returns: str = DOUBLE) -> str:
         """The head of a function."""
-        return f"{self.type(DOUBLE)} {name}({', '.join(self.parameter(p) for p in parameters)})"
+        return f"{self.type(returns)} {name}({', '.join(self.parameter(p) for p in parameters)})"
 
     def parameter(self, p: Parameter) -> str:
         """The declaration of a parameter; one-dimensional arrays are pointers."""
         const = "const " if p.const else ""
         if not p.extents:
             return f"{self.type(p.type)} {p.name}"
-        if len(p.extents) == 1 and not p.extents[0].isdecimal():
+        if (
+            len(p.extents) == 1
+            and not p.extents[0].isdecimal()
+            and (p.type in (DOUBLE, FLOAT, COMPLEX, "int") or p.extents == ("*",))
+        ):
             return f"{const}{self.type(p.type)} *{p.name}"
         return f"{const}{self.type(p.type)} {p.name}" + "".join(f"[{extent}]" for extent in p.extents)
 
     def type(self, type_: str) -> str:
         """A type's name."""
-        return type_ if not self.dual or type_ == "int" else "dual"
+        if type_ in (DOUBLE, FLOAT):
+            return "dual" if self.dual else type_
+        if type_ == COMPLEX:
+            return "cdual" if self.dual else "double complex"
+        return type_ if type_ == "int" else self.prefix + type_
 
     # Statements
 
@@ -99,6 +135,9 @@ class Writer:
         """A statement's lines."""
         pad = "    " * depth
         match statement:
+            case Declare(name, Compound() as value, type_):
+                braced = self.expr(value).removeprefix(f"({self.type(type_)})")
+                return [f"{pad}{self.type(type_)} {name} = {braced};"]
             case Declare(name, value, type_):
                 return [f"{pad}{self.type(type_)} {name} = {self.as_type(value, type_)};"]
             case DeclareInteger(name, value):
@@ -118,8 +157,14 @@ class Writer:
                 ]
             case View(name, array, row, _, type_):
                 return [f"{pad}{self.type(type_)} *{name} = {array}[{row}];"]
+            case PointTo(name, place, type_, const):
+                return [f"{pad}{'const ' if const else ''}{self.type(type_)} *{name} = {place.address};"]
             case Assign(target, op, value):
                 return [f"{pad}{self.assign(target, op, value)};"]
+            case AssignStruct(target, value):
+                return [f"{pad}{target.value} = {self.expr(value)};"]
+            case Walk():
+                return self.walk(statement, depth)
             case For(counter, start, until, step, body):
                 compare = "<" if step > 0 else ">"
                 advance = {1: f"{counter}++", -1: f"{counter}--"}.get(step, f"{counter} += {step}")
@@ -147,7 +192,22 @@ class Writer:
             case _:
                 raise TypeError(statement)
 
-    def assign(self, target: Scalar | Element, op: str, value: Expr) -> str:
+    def walk(self, walk: Walk, depth: int) -> list[str]:
+        """A loop over the elements of an array."""
+        pad, pointer, array, extent = "    " * depth, walk.pointer, walk.array, walk.extent
+        declared = f"{'const ' if walk.const else ''}{self.type(walk.type)} *{pointer} ="
+        body = self.block(walk.body, depth + 1)
+        if walk.way == "up":
+            head = f"for ({declared} {array}; {pointer} < {array} + {extent}; {pointer}++) {{"
+            return [pad + head, *body, f"{pad}}}"]
+        if walk.way == "down":
+            head = f"for ({declared} {array} + {extent}; {pointer} > {array};) {{"
+            return [pad + head, f"{pad}    {pointer}--;", *body, f"{pad}}}"]
+        count = walk.counter
+        head = f"for (int {count} = 0; {count} < {extent}; {count}++, {pointer}++) {{"
+        return [f"{pad}{declared} {array};", pad + head, *body, f"{pad}}}"]
+
+    def assign(self, target: Scalar | Element | Field, op: str, value: Expr) -> str:
         """An assignment."""
         if not self.dual:
             return f"{self.expr(target)} {op} {self.expr(value)}"
@@ -176,11 +236,22 @@ class Writer:
     def expr(self, expr: Expr) -> str:
         """A float, fully parenthesised."""
         match expr:
+            case Const(value, "complex"):
+                return f"cdual_of(dual_of({value!r}), dual_of(0.0))" if self.dual else f"({value!r} + 0.0 * I)"
             case Const(value, type_):
                 text = repr(value) + ("f" if type_ == FLOAT else "")
                 return f"dual_of({text})" if self.dual else f"({text})" if value < 0 else text
             case Scalar(name):
                 return name
+            case Element(array, ("*",)):
+                return f"(*{array})"
+            case Field(place, path):
+                return place.field(path)
+            case Copied(place):
+                return place.value
+            case Compound(values, type_):
+                listed = ", ".join(value if isinstance(value, str) else self.expr(value) for value in values)
+                return f"({self.type(type_)}){{{listed}}}"
             case Element(array, subscripts):
                 return array + "".join(f"[{subscript}]" for subscript in subscripts)
             case FromInteger(value):
@@ -190,21 +261,35 @@ class Writer:
                     return f"dual_float({self.expr(value)})" if type_ == FLOAT else self.expr(value)
                 return f"({type_})({self.expr(value)})"
             case Binary(op, left, right):
+                if self.dual and expr.type == COMPLEX:
+                    return self.complex_operation(op, left, right)
                 if self.dual:
                     return self.rounded(expr, f"dual_{OPERATIONS[op]}({self.expr(left)}, {self.expr(right)})")
                 return f"({self.expr(left)} {op} {self.expr(right)})"
             case Call(function, arguments):
                 listed = ", ".join(self.expr(argument) for argument in arguments)
                 suffix = "f" if expr.type == FLOAT else ""
+                if function == "CMPLX" and not self.dual:
+                    real, imaginary = map(self.expr, arguments)
+                    return f"({real} + {imaginary} * I)"
+                if function in COMPLEX_FUNCTIONS and self.dual:
+                    return f"{COMPLEX_FUNCTIONS[function]}({listed})"
                 return f"dual_{function}{suffix}({listed})" if self.dual else f"{function}{suffix}({listed})"
-            case Invoke(function, arguments, integers, arrays):
-                listed = ", ".join([*integers, *arrays, *(self.as_type(a, DOUBLE) for a in arguments)])
+            case Invoke(function, arguments, integers, arrays, structs):
+                given = [it.address if isinstance(it, Place) else self.expr(it) for it in structs]
+                listed = ", ".join([*integers, *arrays, *given, *(self.as_type(a, DOUBLE) for a in arguments)])
                 return f"{self.prefix}{function}({listed})"
             case Choice(condition, then, otherwise):
                 then_text, otherwise_text = self.as_type(then, expr.type), self.as_type(otherwise, expr.type)
                 return f"({self.condition(condition)} ? {then_text} : {otherwise_text})"
             case _:
                 raise TypeError(expr)
+
+    def complex_operation(self, op: str, left: Expr, right: Expr) -> str:
+        """An operation on dual numbers of which one at least is complex."""
+        of_reals = [operand.type != COMPLEX for operand in (left, right)]
+        words = ["real"] * of_reals[0] + [OPERATIONS[op]] + ["real"] * of_reals[1]
+        return f"cdual_{'_'.join(words)}({self.expr(left)}, {self.expr(right)})"
 
     def rounded(self, expr: Expr, text: str) -> str:
         """`text`, rounded as an operation of the type of `expr` is."""
@@ -213,7 +298,7 @@ class Writer:
 
 def c_text(program: Program, name: str = "f") -> str:
     """The program as C99, with what it includes."""
-    return "#include <math.h>\n\n" + Writer(prefix=f"{name}_").program(program, name)
+    return "#include <complex.h>\n#include <math.h>\n\n" + Writer(prefix=f"{name}_").program(program, name)
 
 
 def dual_text(program: Program, name: str) -> str:

@@ -15,6 +15,7 @@ SHARES = """every program: forward mode and dot product against dual numbers, 2 
                warnings of the C compiler, 6 sizes
 15 in 16:      the address and undefined-behaviour sanitizers, without optimization
 1 in 16:       optimized as users' gradients are
+1 in 3:        functions that stay calls (inline-limit 0) instead of being inlined
 1 in 4:        a second C compiler, where there is one
 1 in 8:        the IR verified after every pass
 1 in 16:       the interpreter, bit for bit"""

@@ -21,6 +21,7 @@ from tapeflow.dialects import ad
 from tapeflow.loading import Kernel
 from tapeflow.options import Options
 from tapeflow.pipeline import context, gradient_name, gradient_of, requested
+from tapeflow.transforms.ad_prepare import AdPreparePass
 
 STREAM = Options(layout="aos", spad_bytes=1024, buffers=3, stream=True)
 LAYERS = Options(layout="aos", spad_bytes=512, buffers=2)
@@ -53,7 +54,8 @@ class Gradients:
 
     Attributes:
         active: the arrays that have a shadow.
-        printed: the C of the forward mode, "jvp", and of the gradient after each stage.
+        printed: the C of the forward mode, "jvp", and of the gradient after each stage; with a batch also "jvps" and
+            "batch": of the forward mode and of the last stage's gradient for several derivatives.
         modules: the IR that was printed, by stage.
     """
 
@@ -62,7 +64,9 @@ class Gradients:
     modules: dict[str, ModuleOp] = field(repr=False)
 
 
-def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], verify: bool) -> Gradients:
+def compile_stages(
+    kernel: Kernel, program: Program, stages: Sequence[str], verify: bool, keep_calls: bool = False
+) -> Gradients:
     """Differentiate `kernel`, made of `program`, and print the gradient after every stage.
 
     Args:
@@ -70,6 +74,7 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
         program: says what it is differentiated with respect to.
         stages: where C is printed.
         verify: whether the IR is verified after every stage, which takes as long as the passes.
+        keep_calls: whether the functions of the program are differentiated as calls, instead of inlined.
     """
     written = {kernel.parameters[argument.index].name for argument in written_arguments(kernel.function)}
     active = tuple(
@@ -77,14 +82,14 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
     )
     module = requested(kernel, program.wrt, active)
     reverse = next(op for op in module.ops if isinstance(op, ad.VjpOp))
-    forward = ad.JvpOp(
-        jvp_name(kernel),
-        kernel.name,
-        [mark.data for mark in reverse.arguments],
-        [mark.data for mark in reverse.results_],
-    )
-    forward.location = reverse.location
-    module.body.block.add_op(forward)
+    marks = [mark.data for mark in reverse.arguments], [mark.data for mark in reverse.results_]
+    more: list[ad.DerivativeRequest] = [ad.JvpOp(jvp_name(kernel), kernel.name, *marks)]
+    if program.members:
+        more.append(ad.VjpOp(batch_name(kernel), kernel.name, *marks, program.members))
+        more.append(ad.JvpOp(jvp_name(kernel, "s"), kernel.name, *marks, program.members))
+    for request in more:
+        request.location = reverse.location
+        module.body.block.add_op(request)
     known = known_dialects()
     printed: list[Printed] = []
     modules: dict[str, ModuleOp] = {}
@@ -93,30 +98,47 @@ def compile_stages(kernel: Kernel, program: Program, stages: Sequence[str], veri
             continue
         target = modules[start].clone() if start else module
         for a_pass in passes:
+            if keep_calls and isinstance(a_pass, AdPreparePass):
+                a_pass = AdPreparePass(inline_limit=0)
             a_pass.apply(known, target)
             if verify:
                 target.verify()
         if stage == "differentiate":
-            printed.append(take_forward(target, kernel))
+            printed.append(take_forward(target, jvp_name(kernel), "jvp"))
+            if program.members:
+                printed.append(take_forward(target, jvp_name(kernel, "s"), "jvps"))
         modules[stage] = target
         if stage in stages:
             c = print_c(gradient_of(target, kernel), name=gradient_name(kernel))
             printed.append(Printed(stage, c.source, c.header))
+    if program.members:
+        c = print_c(function_of(modules[stages[-1]], batch_name(kernel)), name=batch_name(kernel))
+        printed.append(Printed("batch", c.source, c.header))
     return Gradients(active, tuple(printed), modules)
 
 
-def jvp_name(kernel: Kernel) -> str:
-    """What the forward mode of `kernel` is called."""
-    return f"{kernel.name}_jvp"
+def jvp_name(kernel: Kernel, plural: str = "") -> str:
+    """What the forward mode of `kernel` is called, along one tangent or, with an "s", along several."""
+    return f"{kernel.name}_jvp{plural}"
 
 
-def take_forward(module: ModuleOp, kernel: Kernel) -> Printed:
-    """The forward mode as C, taken out of `module`, for it has no tape that later stages could change."""
-    function = next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == jvp_name(kernel))
-    c = print_c(function, name=jvp_name(kernel))
+def batch_name(kernel: Kernel) -> str:
+    """What the gradient of `kernel` for several cotangents is called."""
+    return f"{gradient_name(kernel)}s"
+
+
+def function_of(module: ModuleOp, name: str) -> func.FuncOp:
+    """A function by its name."""
+    return next(op for op in module.ops if isinstance(op, func.FuncOp) and op.sym_name.data == name)
+
+
+def take_forward(module: ModuleOp, name: str, stage: str) -> Printed:
+    """A forward mode as C, taken out of `module`, for it has no tape that later stages could change."""
+    function = function_of(module, name)
+    c = print_c(function, name=name)
     function.detach()
     function.erase()
-    return Printed("jvp", c.source, c.header)
+    return Printed(stage, c.source, c.header)
 
 
 known_dialects = cache(context)

@@ -19,7 +19,7 @@ typedef struct {
 
 /* The buffers of one call: what the program gets, and a shadow for each. */
 typedef struct {
-    void *arrays[16], *shadows[16];
+    void *arrays[16], *shadows[16], *drawn[16];
     double value;
 } run;
 
@@ -127,6 +127,48 @@ static run begin_forward_run(const input *inputs, int count)
     return r;
 }
 
+/* A run for several derivatives: the shadows of all are side by side; what was drawn for them is kept. */
+static run begin_batch_run(const input *inputs, int count, int members)
+{
+    run r;
+    for (int k = 0; k < count; k++) {
+        const input *in = &inputs[k];
+        const size_t size = in->single ? sizeof(float) : sizeof(double), total = (size_t)in->count * (size_t)members;
+        r.arrays[k] = filled(in, in->values);
+        r.drawn[k] = allocate(total, size);
+        for (size_t j = 0; j < total; j++) {
+            if (in->single) ((float *)r.drawn[k])[j] = (float)draw(1);
+            else ((double *)r.drawn[k])[j] = draw(0);
+        }
+        r.shadows[k] = memcpy(allocate(total, size), r.drawn[k], total * size);
+    }
+    r.value = 0.0;
+    return r;
+}
+
+/* A run for one of them alone. */
+static run begin_member_run(const input *inputs, int count, const run *batch, int members, int member)
+{
+    run r;
+    for (int k = 0; k < count; k++) {
+        const input *in = &inputs[k];
+        r.arrays[k] = filled(in, in->values);
+        r.shadows[k] = allocate((size_t)in->count, in->single ? sizeof(float) : sizeof(double));
+        for (ptrdiff_t j = 0; j < in->count; j++) {
+            const double drawn = get(in, batch->drawn[k], j * members + member);
+            if (in->single) ((float *)r.shadows[k])[j] = (float)drawn;
+            else ((double *)r.shadows[k])[j] = drawn;
+        }
+    }
+    r.value = 0.0;
+    return r;
+}
+
+static void end_batch_run(run *r, int count)
+{
+    for (int k = 0; k < count; k++) free(r->arrays[k]), free(r->shadows[k]), free(r->drawn[k]);
+}
+
 static void end_run(run *r, int count)
 {
     for (int k = 0; k < count; k++) free(r->arrays[k]), free(r->shadows[k]);
@@ -158,6 +200,22 @@ static void compare_runs(const char *stage, const char *other, const input *inpu
             const double is = get(&inputs[k], r->shadows[k], j), was = get(&inputs[k], s->shadows[k], j);
             if (!same(is, was)) {
                 FAIL(stage, "adjoint of %s[%td] is %.17g, but %.17g in %s", inputs[k].name, j, is, was, other);
+                break;
+            }
+        }
+    }
+}
+
+/* Whether a derivative of a batch is the very one that a call for it alone gave. */
+static void compare_member(
+    const char *stage, const input *inputs, int count, const run *r, const run *batch, int members, int member)
+{
+    for (int k = 0; k < count; k++) {
+        for (ptrdiff_t j = 0; j < inputs[k].count; j++) {
+            const double is = get(&inputs[k], batch->shadows[k], j * members + member);
+            const double was = get(&inputs[k], r->shadows[k], j);
+            if (!same(is, was)) {
+                FAIL(stage, "derivative %d of %s[%td] is %.17g, alone %.17g", member, inputs[k].name, j, is, was);
                 break;
             }
         }

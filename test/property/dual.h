@@ -4,6 +4,7 @@
  * up in `d`: rounding errors of any mode of differentiation are a small multiple of the machine's epsilon times `m`, so
  * it says how sharp a comparison can be.
  */
+#include <complex.h>
 #include <math.h>
 
 typedef struct { double v, d, m; } dual;
@@ -57,3 +58,30 @@ DUAL_BINARY(fmax, x > z ? 1.0 : x < z ? 0.0 : 0.5, x > z ? 0.0 : x < z ? 1.0 : 0
 DUAL_BINARY(fmin, x < z ? 1.0 : x > z ? 0.0 : 0.5, x < z ? 0.0 : x > z ? 1.0 : 0.5)
 DUAL_BINARY(atan2, z / (x * x + z * z), -x / (x * x + z * z))
 DUAL_BINARY(pow, z * pow(x, z - 1.0), log(x) * pow(x, z))
+
+/* A complex number; operands that C leaves real stay so. */
+typedef struct { dual re, im; } cdual;
+
+static inline cdual cdual_of(dual re, dual im) { return (cdual){re, im}; }
+static inline cdual cdual_conj(cdual a) { return (cdual){a.re, dual_sub(dual_of(0.0), a.im)}; }
+static inline dual cdual_creal(cdual a) { return a.re; }
+static inline dual cdual_cimag(cdual a) { return a.im; }
+static inline dual cdual_cabs(cdual a)
+{
+    const double v = cabs(a.re.v + a.im.v * I);
+    return dual_chain(v, a.re.v / v, a.re, a.im.v / v, a.im);
+}
+
+static inline cdual cdual_add(cdual a, cdual b) { return (cdual){dual_add(a.re, b.re), dual_add(a.im, b.im)}; }
+static inline cdual cdual_sub(cdual a, cdual b) { return (cdual){dual_sub(a.re, b.re), dual_sub(a.im, b.im)}; }
+static inline cdual cdual_mul(cdual a, cdual b)
+{
+    return (cdual){
+        dual_sub(dual_mul(a.re, b.re), dual_mul(a.im, b.im)), dual_add(dual_mul(a.re, b.im), dual_mul(a.im, b.re))};
+}
+static inline cdual cdual_add_real(cdual a, dual b) { return (cdual){dual_add(a.re, b), a.im}; }
+static inline cdual cdual_sub_real(cdual a, dual b) { return (cdual){dual_sub(a.re, b), a.im}; }
+static inline cdual cdual_mul_real(cdual a, dual b) { return (cdual){dual_mul(a.re, b), dual_mul(a.im, b)}; }
+static inline cdual cdual_div_real(cdual a, dual b) { return (cdual){dual_div(a.re, b), dual_div(a.im, b)}; }
+static inline cdual cdual_real_add(dual a, cdual b) { return cdual_add_real(b, a); }
+static inline cdual cdual_real_mul(dual a, cdual b) { return cdual_mul_real(b, a); }

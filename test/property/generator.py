@@ -11,11 +11,15 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+import struct_drawing
+from struct_drawing import Known
 from syntax import (
+    COMPLEX,
     DOUBLE,
     FLOAT,
     Assign,
     AssignInteger,
+    AssignStruct,
     Binary,
     Block,
     Call,
@@ -23,11 +27,13 @@ from syntax import (
     Condition,
     Const,
     Convert,
+    Copied,
     Declare,
     DeclareArray,
     DeclareInteger,
     Element,
     Expr,
+    Field,
     For,
     FromInteger,
     Function,
@@ -38,22 +44,32 @@ from syntax import (
     Less,
     Logic,
     Parameter,
+    Place,
+    PointTo,
     Program,
     Return,
     Scalar,
     Stmt,
+    Struct,
     Switch,
     View,
+    Walk,
     While,
 )
 
 UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "expm1", "cbrt", "erf")
 POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
-COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic"})
-C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views"}
+COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic", "batch", "sizes"})
+C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views", "structs", "walks", "complex"}
 IR_FEATURES = COMMON | {"while", "do", "switch", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
+SHARES = {"batch": 0.15, "sizes": 0.1, "complex": 0.2, "structs": 0.3, "walks": 0.3}
+"""Of the programs that may have a feature how many do; half of them for others."""
+
+
+UNBOUNDED = frozenset({"while", "do", "break", "return", "integers", "structs"})
+"""What makes counters of loops of which no bound is known: an array cannot have a size computed from these."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +97,8 @@ class Scope:
 
     scalars: tuple[Scalar, ...] = ()
     arrays: tuple[Array, ...] = ()
+    structs: tuple[Known, ...] = ()
+    complex: tuple[Scalar, ...] = ()
     integers: dict[str, Range] = field(default_factory=dict)
     mutable_integers: tuple[str, ...] = ()
     counters: tuple[str, ...] = ()
@@ -90,7 +108,10 @@ class Scope:
     def full(self, extent: str) -> bool:
         """Whether an array of this extent has elements wherever this scope is reached."""
         return (
-            extent.isdecimal() or " + " in extent or any(self.integers[name].extent == extent for name in self.counters)
+            extent.isdecimal()
+            or extent == "*"
+            or " + " in extent
+            or any(self.integers[name].extent == extent for name in self.counters)
         )
 
 
@@ -108,29 +129,36 @@ class Generator:
     favourite: str = ""
     functions: list[Function] = field(default_factory=list)
     features: frozenset[str] = frozenset()
+    structs: tuple[Struct, ...] = ()
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"{self.surface} {self.seed}")
         allowed = sorted(FEATURES[self.surface] - set(self.without))
         # A program with a few features is more likely to use each of them than a program with all.
-        self.features = frozenset(name for name in allowed if self.rng.random() < 0.5)
+        self.features = frozenset(name for name in allowed if self.rng.random() < SHARES.get(name, 0.5))
+        if "sizes" in self.features:
+            self.features -= UNBOUNDED
 
     # Programs
 
     def program(self) -> Program:
         """A whole program."""
+        if "structs" in self.features:
+            self.structs = struct_drawing.struct_types(self.rng, self._type())
         parameters = self._parameters()
         if "functions" in self.features:
             self.functions.append(self._function())
         self.favourite = self.rng.choice([p.name for p in parameters if p.extents and p.type != "int"])
         self.left = self.rng.randint(self.size // 2, self.size)
-        body, scope = self._body(scope_of(parameters), 2 + (self.rng.random() < 0.4))
+        body, scope = self._body(scope_of(parameters, self.structs), 2 + (self.rng.random() < 0.4))
         value = self._result(scope)
-        floats = [p.name for p in parameters if p.type in (DOUBLE, FLOAT)]
+        floats = [p.name for p in parameters if p.type != "int"]
         wrt = tuple(name for name in floats if self.rng.random() < 0.8) or (floats[0],)
         used = tuple(f for f in self.functions if mentions(body, f.name) or mentions(value, f.name))
         written = names_written(body)
-        return Program(tuple(replace(p, const=_is_const(p, written)) for p in parameters), wrt, body, value, used)
+        members = self.rng.randint(2, 4) if "batch" in self.features else 0
+        parameters = tuple(replace(p, const=_is_const(p, written)) for p in parameters)
+        return Program(parameters, wrt, body, value, used, self.structs, members)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         parameters = [Parameter("n", "int"), Parameter("m", "int"), Parameter("x", DOUBLE, ("n",))]
@@ -139,6 +167,12 @@ class Generator:
             shapes += [("n", "m", "4"), ("n", "4", "m", "2"), ("2", "n", "n")]
         for name in ("A", "b", "y")[: self.rng.randint(1, 3)]:
             parameters.append(Parameter(name, self._type(), self.rng.choice(shapes)))
+        for name in ("B", "o")[: self.rng.randint(1, 2) if self.structs else 0]:
+            extents = self.rng.choice([(), ("*",), ("n",), ("n",), ("m",), ("4",), ("n", "m")])
+            type_ = self.rng.choice(struct_drawing.uniform(self.structs))
+            parameters.append(Parameter(name, type_, extents))
+        if "complex" in self.features:
+            parameters.append(Parameter("Z", COMPLEX, self.rng.choice([("n",), ("m",), ("4",), ("n", "m")])))
         if "gather" in self.features:
             parameters.append(Parameter("p", "int", (self.rng.choice(("n", "m")),), const=True))
         parameters.append(Parameter("s", self._type()))
@@ -148,18 +182,24 @@ class Generator:
         return FLOAT if "float" in self.features and self.rng.random() < 0.5 else DOUBLE
 
     def _function(self) -> Function:
-        """A function of two numbers and perhaps an array that it may change."""
+        """A function of two numbers, perhaps an array or structs that it may change; it may return a struct."""
         name = self._fresh("g")
         parameters = [Parameter("n", "int")]
         if self.rng.random() < 0.5:
             parameters.append(Parameter("v", DOUBLE, ("n",)))
+        names = [struct.name for struct in self.structs]
+        for struct in ("a", "b")[: self.rng.randint(0, 2) if names else 0]:
+            parameters.append(Parameter(struct, self.rng.choice(names), self.rng.choice([(), ("*",)])))
         parameters += [Parameter("s", DOUBLE), Parameter("r", DOUBLE)]
         self.left = 3
+        returns = self.rng.choice([DOUBLE, DOUBLE, *names])
         features, self.features = self.features, self.features - {"gather", "functions"}
-        body, scope = self._body(scope_of(parameters), 1)
-        result = Function(name, tuple(parameters), body, Call("sin", (self._result(scope),)))
+        if returns != DOUBLE:
+            self.features -= {"return"}
+        body, scope = self._body(scope_of(parameters, self.structs), 1)
+        value = Call("sin", (self._result(scope),)) if returns == DOUBLE else self._compound(scope, returns)
         self.features = features
-        return result
+        return Function(name, tuple(parameters), body, value)
 
     def _body(self, scope: Scope, depth: int) -> tuple[Block, Scope]:
         body: list[Stmt] = []
@@ -172,6 +212,10 @@ class Generator:
         value: Expr = scope.scalars[-1]
         for scalar in scope.scalars[:-1]:
             value = Binary("+", value, Binary("*", Const(self._number(0.5, 2.0)), scalar))
+        for scalar in scope.complex:
+            value = Binary("+", value, Call(self.rng.choice(("creal", "cimag")), (scalar,)))
+        for known in scope.structs:
+            value = Binary("+", value, self._field(scope, known.place, known.type))
         for array in scope.arrays:
             if self.rng.random() < 0.4 and (place := self._element(scope, (array,))):
                 value = Binary("+", value, place)
@@ -199,7 +243,7 @@ class Generator:
         self.left -= 1
         roll = self.rng.random()
         if depth and roll < 0.4:
-            body.append(self._for(scope, depth - 1))
+            body.append(self._walk(scope, depth - 1) or self._for(scope, depth - 1))
         elif depth and roll < 0.47 and self.features & {"while", "do"}:
             body.append(self._while(scope, depth - 1))
         elif depth and roll < 0.6:
@@ -217,6 +261,10 @@ class Generator:
         elif roll < 0.84 and "views" in self.features and (view := self._view(scope)):
             body.append(view)
             return replace(scope, arrays=(*scope.arrays, Array(view.name, (view.extent,), view.type)))
+        elif roll < 0.9 and self.structs:
+            return self._struct_statement(scope, body)
+        elif roll < 0.95 and "complex" in self.features:
+            return self._complex_statement(scope, body)
         else:
             body.append(self._assign(scope))
         return scope
@@ -227,6 +275,8 @@ class Generator:
             extents = self.rng.choice([("n",), ("m",), ("4",), ("n + 2",), ("m", "4"), ("1",)])
             if any(part in ("m", "m + 2") for part in extents) and "m" not in scope.integers:
                 extents = ("n",)
+            if "sizes" in self.features and scope.counters and self.rng.random() < 0.7:
+                extents = (f"{self.rng.choice(scope.counters)} + 1", *self.rng.choice([(), ("4",)]))
             body.append(DeclareArray(name, extents, self._expr(scope, 1), type_))
             return replace(scope, arrays=(*scope.arrays, Array(name, extents, type_)))
         name, type_ = self._fresh("t"), self._type()
@@ -281,6 +331,24 @@ class Generator:
         )
         return For(counter, start, until, step, self._block(inner, depth))
 
+    def _walk(self, scope: Scope, depth: int) -> Stmt | None:
+        """A loop that moves a pointer over an array."""
+        arrays = [a for a in scope.arrays if a.type != "int" and len(a.extents) == 1 and a.extents != ("*",)]
+        if "walks" not in self.features or not arrays or self.rng.random() < 0.4:
+            return None
+        array, pointer, counter = self.rng.choice(arrays), self._fresh("h"), self._fresh("i")
+        way = self.rng.choice(("up", "down", "beside"))
+        const = not array.writable or self.rng.random() < 0.3
+        inner = replace(
+            scope,
+            arrays=(*scope.arrays, Array(pointer, ("*",), array.type, not const)),
+            loops=(*scope.loops, "for"),
+        )
+        if way == "beside":
+            integers = {**scope.integers, counter: Range(array.extents[0])}
+            inner = replace(inner, integers=integers, counters=(*scope.counters, counter))
+        return Walk(pointer, array.name, array.extents[0], array.type, self._block(inner, depth), way, counter, const)
+
     def _countable(self, scope: Scope) -> list[tuple[str, Range]]:
         """Integers in [0, extent)."""
         return [(name, of) for name, of in scope.integers.items() if name not in ("n", "m") and scope.full(of.extent)]
@@ -322,8 +390,132 @@ class Generator:
                 return View(self._fresh("v"), array.name, row, array.extents[1], array.type)
         return None
 
+    # Complex numbers
+
+    def _complex_leaf(self, scope: Scope) -> Expr:
+        if element := self._complex_element(scope, scope.arrays):
+            return element
+        if scope.complex and self.rng.random() < 0.8:
+            return self.rng.choice(scope.complex)
+        real, imaginary = Const(self._number(-1.5, 1.5)), self._scalar(scope)
+        return Call("CMPLX", (real, Convert(imaginary, DOUBLE)))
+
+    def _complex_element(self, scope: Scope, arrays: Iterable[Array]) -> Element | None:
+        arrays = [array for array in arrays if array.type == COMPLEX]
+        if not arrays or self.rng.random() < 0.4:
+            return None
+        array = self.rng.choice(arrays)
+        subscripts = [self._subscript(scope, extent) for extent in array.extents]
+        places = tuple(subscript for subscript in subscripts if subscript is not None)
+        return Element(array.name, places, COMPLEX) if len(places) == len(subscripts) else None
+
+    def _complex(self, scope: Scope, depth: int) -> Expr:
+        """A complex number; a real operand stays real in C."""
+        roll = self.rng.random()
+        if depth == 0 or roll < 0.15:
+            return self._complex_leaf(scope)
+        value = self._complex(scope, depth - 1)
+        if roll < 0.5:
+            return Binary(self.rng.choice(("+", "-", "*", "*")), value, self._complex(scope, depth - 1))
+        if roll < 0.6:
+            return Call("conj", (value,))
+        if roll < 0.7:
+            return Choice(self._condition(scope), value, self._complex(scope, depth - 1))
+        real = Convert(self._leaf(scope), DOUBLE)
+        if roll < 0.8:
+            return Binary("/", value, Binary("+", Const(1.5), Binary("*", real, real)))
+        if roll < 0.9:
+            return Binary(self.rng.choice(("+", "*")), real, value)
+        return Binary(self.rng.choice(("+", "-", "*")), value, real)
+
+    def _complex_statement(self, scope: Scope, body: list[Stmt]) -> Scope:
+        """A complex variable or array declared, or one assigned; what is stored is not large."""
+        value = self._complex(scope, 2)
+        square = Call("creal", (Binary("*", value, Call("conj", (value,))),))
+        small = Binary("/", value, Binary("+", Const(1.5), square))
+        if self.rng.random() < 0.3:
+            length = Call("cabs", (Binary("+", Const(1.5), Binary("*", value, Call("conj", (value,)))),))
+            small = Binary("/", value, length)
+        roll = self.rng.random()
+        target = self._complex_element(scope, [array for array in scope.arrays if array.writable])
+        if target is None and scope.complex and roll < 0.6:
+            target = self.rng.choice(scope.complex)
+        if target is not None and roll < 0.7:
+            op = self.rng.choice(("=", "=", "+=", "-=", "*="))
+            body.append(Assign(target, op, small if op != "*=" else Binary("+", Const(1.0), small)))
+            return scope
+        if roll > 0.9:
+            name, extents = self._fresh("d"), self.rng.choice([("n",), ("4",), ("n + 2",)])
+            body.append(DeclareArray(name, extents, small, COMPLEX))
+            return replace(scope, arrays=(*scope.arrays, Array(name, extents, COMPLEX)))
+        name = self._fresh("z")
+        body.append(Declare(name, small, COMPLEX))
+        return replace(scope, complex=(*scope.complex, Scalar(name, COMPLEX)))
+
+    # Structs
+
+    def _compound(self, scope: Scope, type_: str) -> Expr:
+        def number(of: str) -> Expr:
+            value = self._leaf(scope) if self.rng.random() < 0.5 else Call("sin", (self._leaf(scope),))
+            return value if value.type == of else Convert(value, of)
+
+        return struct_drawing.compound(type_, self.structs, number, lambda: str(self.rng.randint(0, 3)))
+
+    def _field(self, scope: Scope, place: Place, type_: str) -> Field:
+        return struct_drawing.field(place, type_, self.structs, self.rng, lambda extent: self._within(scope, extent))
+
+    def _within(self, scope: Scope, extent: int) -> str:
+        """A subscript of an array in a struct."""
+        if self.rng.random() < 0.5 or not scope.counters:
+            return str(self.rng.randrange(extent))
+        return f"{self.rng.choice(scope.counters)} % {extent}"
+
+    def _known(self, scope: Scope, type_: str | None = None, writable: bool = False) -> Known | None:
+        """A struct in scope, of a type if one is given."""
+        candidates = [known for known in scope.structs if known.writable or not writable]
+        for array in scope.arrays:
+            if array.type in (DOUBLE, FLOAT, COMPLEX, "int") or (writable and not array.writable):
+                continue
+            subscripts = [self._subscript(scope, extent) for extent in array.extents]
+            if all(subscript is not None for subscript in subscripts):
+                place = element_place(array, tuple(subscript for subscript in subscripts if subscript is not None))
+                candidates.append(Known(place, array.type, array.writable))
+        found = [
+            inner
+            for known in candidates
+            for inner in struct_drawing.inside(known, self.structs, lambda extent: self._within(scope, extent))
+            if inner.type == type_ or type_ is None
+        ]
+        return self.rng.choice(found) if found else None
+
+    def _struct_statement(self, scope: Scope, body: list[Stmt]) -> Scope:
+        """A struct or an array of them declared, one assigned, or a pointer to one."""
+        roll = self.rng.random()
+        if roll < 0.35 and (target := self._known(scope, writable=True)):
+            source = self._known(scope, target.type) if self.rng.random() < 0.6 else None
+            value = Copied(source.place, source.type) if source else self._compound(scope, target.type)
+            body.append(AssignStruct(target.place, value))
+            return scope
+        if roll < 0.55 and (known := self._known(scope)):
+            name, const = self._fresh("h"), not known.writable or self.rng.random() < 0.3
+            body.append(PointTo(name, known.place, known.type, const))
+            pointed = Known(Place(name, pointer=True), known.type, not const)
+            return replace(scope, structs=(*scope.structs, pointed))
+        type_ = self.rng.choice(self.structs).name
+        name = self._fresh("e")
+        if roll < 0.7:
+            extents = self.rng.choice([("n",), ("4",), ("1",)])
+            body.append(DeclareArray(name, extents, self._compound(scope, type_), type_))
+            return replace(scope, arrays=(*scope.arrays, Array(name, extents, type_)))
+        source = self._known(scope, type_) if roll < 0.8 else None
+        value = Copied(source.place, type_) if source else self._compound(scope, type_)
+        value = self._invoke(scope, self.rng.random() < 0.5, type_) or value
+        body.append(Declare(name, value, type_))
+        integers = {**scope.integers, f"{name}.kind": Range("4")} if type_ == "R" else scope.integers
+        return replace(scope, structs=(*scope.structs, Known(Place(name), type_)), integers=integers)
+
     def _assign(self, scope: Scope) -> Stmt:
-        target: Scalar | Element = self.rng.choice(scope.scalars)
+        target = self._scalar(scope, writable=True)
         if self.rng.random() < 0.6:
             target = self._element(scope, [a for a in scope.arrays if a.writable]) or target
         op = self.rng.choice(("=", "=", "=", "+=", "-=", "*="))
@@ -380,22 +572,35 @@ class Generator:
         argument = self._expr(scope, depth - 1)
         return Call(function, (Call("sin", (argument,)) if function in ("exp", "expm1") else argument,))
 
-    def _invoke(self, scope: Scope, with_array: bool) -> Expr | None:
+    def _invoke(self, scope: Scope, with_array: bool, returns: str = DOUBLE) -> Expr | None:
         """A call; of a function that changes an array only as a whole statement, for C leaves its order open else."""
-        functions = [f for f in self.functions if any(p.extents for p in f.parameters) == with_array]
+        functions = [
+            f for f in self.functions if any(p.extents for p in f.parameters) == with_array and f.returns == returns
+        ]
         if not functions:
             return None
         function = self.rng.choice(functions)
         floats = tuple(
             Convert(self._leaf(scope), DOUBLE) for p in function.parameters if p.type == DOUBLE and not p.extents
         )
-        if not with_array:
-            return Invoke(function.name, floats, (self.rng.choice(("n", "4")),))
-        arrays = [a for a in scope.arrays if a.writable and a.type == DOUBLE and len(a.extents) == 1]
-        if not arrays:
+        structs: list[Place | Copied] = []
+        for p in function.parameters:
+            if p.type not in (DOUBLE, FLOAT, "int"):
+                known = self._known(scope, p.type, writable=bool(p.extents))
+                if known is None:
+                    return None
+                structs.append(known.place if p.extents else Copied(known.place, p.type))
+        takes_array = any(p.extents and p.type == DOUBLE for p in function.parameters)
+        arrays = [
+            a for a in scope.arrays if a.writable and a.type == DOUBLE and len(a.extents) == 1 and a.extents != ("*",)
+        ]
+        if not arrays and takes_array:
             return None
-        array = self.rng.choice(arrays)
-        return Invoke(function.name, floats, (array.extents[0],), (array.name,))
+        extent, names = self.rng.choice(("n", "4")), tuple[str, ...]()
+        if takes_array:
+            array = self.rng.choice(arrays)
+            extent, names = array.extents[0], (array.name,)
+        return Invoke(function.name, floats, (extent,), names, tuple(structs), function.returns)
 
     def _positive(self, scope: Scope, depth: int) -> Expr:
         value = self._expr(scope, depth)
@@ -405,14 +610,24 @@ class Generator:
         roll = self.rng.random()
         if roll < 0.12:
             return Const(self._number(-2.0, 2.0), self._type())
+        if roll < 0.16 and "complex" in self.features:
+            return Call(self.rng.choice(("creal", "cimag")), (self._complex_leaf(scope),))
         if roll < 0.17 and scope.counters:
             return Binary("*", Const(0.25), FromInteger(self.rng.choice(scope.counters)))
         if roll < 0.5:
-            return self.rng.choice(scope.scalars)
-        return self._element(scope, scope.arrays) or self.rng.choice(scope.scalars)
+            return self._scalar(scope)
+        return self._element(scope, scope.arrays) or self._scalar(scope)
 
-    def _element(self, scope: Scope, arrays: Iterable[Array]) -> Element | None:
-        arrays = [array for array in arrays if array.type != "int"]
+    def _scalar(self, scope: Scope, writable: bool = False) -> Scalar | Field:
+        """A variable, or a number in a struct that is no element of an array."""
+        structs = [known for known in scope.structs if known.writable or not writable]
+        if structs and self.rng.random() < 0.4:
+            known = self.rng.choice(structs)
+            return self._field(scope, known.place, known.type)
+        return self.rng.choice(scope.scalars)
+
+    def _element(self, scope: Scope, arrays: Iterable[Array]) -> Element | Field | None:
+        arrays = [array for array in arrays if array.type not in ("int", COMPLEX)]
         if not arrays:
             return None
         # Programs that keep to one array read and overwrite it at several subscripts, some of them equal.
@@ -421,12 +636,15 @@ class Generator:
         subscripts = [self._subscript(scope, extent) for extent in array.extents]
         if any(subscript is None for subscript in subscripts):
             return None
-        return Element(array.name, tuple(subscript for subscript in subscripts if subscript is not None), array.type)
+        places = tuple(subscript for subscript in subscripts if subscript is not None)
+        if array.type in (DOUBLE, FLOAT):
+            return Element(array.name, places, array.type)
+        return self._field(scope, element_place(array, places), array.type)
 
     def _subscript(self, scope: Scope, extent: str) -> str | None:
         """An expression in [0, extent) wherever the scope is reached, or None: outside loops an array may be empty."""
-        if not scope.full(extent):
-            return None
+        if not scope.full(extent) or extent == "*":
+            return "*" if extent == "*" else None
         options: list[str] = []
         for name, of in scope.integers.items():
             if of.extent == extent and name not in ("n", "m"):
@@ -435,6 +653,8 @@ class Generator:
                 options += [f"{name} + {of.high}"] if of.high else []
             elif extent == f"{of.extent} + 2" and scope.full(of.extent):
                 options += [name, f"{name} + 1", f"{name} + 2"]
+        if extent.endswith(" + 1"):
+            options += [extent.removesuffix(" + 1"), "0", f"{self.rng.choice((*scope.integers,))} % ({extent})"]
         if extent.isdecimal():
             options += [str(self.rng.randrange(int(extent)))] * (1 + 2 * (not options))
         if "gather" in self.features:
@@ -448,10 +668,19 @@ class Generator:
         return self.rng.choice(fitting) if fitting and scope.full(extent) else None
 
 
-def scope_of(parameters: Iterable[Parameter]) -> Scope:
+def element_place(array: Array, subscripts: tuple[str, ...]) -> Place:
+    """An element of an array of structs; a pointer's is the one that it points to."""
+    return Place(array.name, pointer=True) if subscripts == ("*",) else Place(array.name, subscripts)
+
+
+def scope_of(parameters: Iterable[Parameter], structs: Iterable[Struct] = ()) -> Scope:
     """What a function's first statement can name."""
-    scope = Scope()
+    scope, types = Scope(), {struct.name for struct in structs}
     for p in parameters:
+        if p.type in types and p.extents in ((), ("*",)):
+            known = Known(Place(p.name, pointer=bool(p.extents)), p.type)
+            scope = replace(scope, structs=(*scope.structs, known))
+            continue
         if p.type == "int" and not p.extents:
             scope = replace(scope, integers={**scope.integers, p.name: Range("")})
         elif p.extents:
@@ -486,11 +715,14 @@ def names_written(tree: object) -> frozenset[str]:
     names: set[str] = set()
     for node in nodes(tree):
         match node:
-            case Assign(target=Element(array=name)):
+            case Assign(target=Element(array=name)) | Assign(target=Field(place=Place(root=name))):
                 names.add(name)
-            case Invoke(arrays=arrays):
+            case AssignStruct(target=Place(root=name)) | PointTo(place=Place(root=name), const=False):
+                names.add(name)
+            case Invoke(arrays=arrays, structs=structs):
                 names.update(arrays)
-            case View(array=name):
+                names.update(place.root for place in structs if isinstance(place, Place))
+            case View(array=name) | Walk(array=name, const=False):
                 names.add(name)
             case _:
                 pass

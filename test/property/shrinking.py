@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from syntax import Const, Expr, For, If, Leave, Logic, Program, Return, Scalar, Stmt, Switch, While
+from syntax import Const, Expr, For, If, Leave, Logic, Program, Return, Scalar, Stmt, Switch, Walk, While
 
 
 def smaller(tree: Any) -> Iterator[Any]:
@@ -44,6 +44,8 @@ def smaller_blocks(block: tuple[Stmt, ...]) -> Iterator[tuple[Stmt, ...]]:
             case If(then=then, otherwise=otherwise):
                 yield before + then + after
                 yield before + otherwise + after
+            case For(body=body) | While(body=body) | Walk(body=body):
+                yield before + body + after
             case Switch(cases=cases, default=default):
                 for case in (*cases, default):
                     yield before + case + after
@@ -70,7 +72,7 @@ def smaller_expressions(expr: Any) -> Iterator[Any]:
 
 def size(program: Program) -> int:
     """How long a program is."""
-    return len(repr((program.functions, program.body, program.value)))
+    return len(repr((program.functions, program.body, program.value, program.structs))) + program.members
 
 
 def shrink(program: Program, fails: Callable[[list[Program]], list[bool]], seconds: float = 60.0) -> Program:
@@ -103,6 +105,11 @@ def parts(program: Program) -> Iterator[dict[str, Any]]:
     for name in program.wrt:
         if len(program.wrt) > 1:
             yield {"wrt": tuple(other for other in program.wrt if other != name)}
+    if program.members:
+        yield {"members": 0}
+    for k in range(len(program.structs)):
+        # Without one that is used there is no program, which does not fail in the same way.
+        yield {"structs": (*program.structs[:k], *program.structs[k + 1 :])}
     for attribute in ("body", "value", "functions"):
         for less in smaller(getattr(program, attribute)):
             yield {attribute: less}
@@ -127,7 +134,7 @@ def _valid(block: tuple[Stmt, ...], in_loop: bool) -> bool:
             case Return():
                 if k + 1 < len(block):
                     return False
-            case For(body=body) | While(body=body):
+            case For(body=body) | While(body=body) | Walk(body=body):
                 if not _valid(body, in_loop=True):
                     return False
             case If(then=then, otherwise=otherwise):

@@ -9,12 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DOUBLE, FLOAT = "double", "float"
+COMPLEX = "complex"
+"""Two doubles."""
 
 
 class Expr:
-    """A floating-point value; each has a `type`, DOUBLE or FLOAT."""
+    """A floating-point value; each has a `type`, DOUBLE, FLOAT or COMPLEX, or the name of a struct."""
 
     type: str
+
+
+def widest(*types: str) -> str:
+    """The type that an operation on numbers of `types` is done in."""
+    return next((type_ for type_ in (COMPLEX, DOUBLE) if type_ in types), FLOAT)
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,64 @@ class Element(Expr):
 
 
 @dataclass(frozen=True)
+class Place:
+    """A struct in memory: a variable, an element of an array, or what a pointer points to.
+
+    Attributes:
+        root: the variable, array or pointer.
+        subscripts: into the array.
+        pointer: whether `root` is a pointer to one struct.
+        member: the struct in that struct that is meant, such as `.at`; "" for the struct itself.
+    """
+
+    root: str
+    subscripts: tuple[str, ...] = ()
+    pointer: bool = False
+    member: str = ""
+
+    @property
+    def value(self) -> str:
+        """The struct."""
+        if not self.pointer:
+            return self.root + "".join(f"[{subscript}]" for subscript in self.subscripts) + self.member
+        return f"{self.root}->{self.member[1:]}" if self.member else f"(*{self.root})"
+
+    @property
+    def address(self) -> str:
+        """A pointer to it."""
+        return self.root if self.pointer and not self.member else f"&{self.value}"
+
+    def field(self, path: str) -> str:
+        """What `path`, such as `.w[1]`, is in it."""
+        return f"{self.root}->{path[1:]}" if self.pointer and not self.member else self.value + path
+
+
+@dataclass(frozen=True)
+class Field(Expr):
+    """A number in a struct: `path` is such as `.w[1]`."""
+
+    place: Place
+    path: str
+    type: str = DOUBLE
+
+
+@dataclass(frozen=True)
+class Compound(Expr):
+    """A struct of `values`, its numbers one behind the other; integers are text. Its type is the struct's name."""
+
+    values: tuple[Expr | str, ...]
+    type: str
+
+
+@dataclass(frozen=True)
+class Copied(Expr):
+    """The struct at a place, of which the type is the name."""
+
+    place: Place
+    type: str
+
+
+@dataclass(frozen=True)
 class FromInteger(Expr):
     """An integer as a double."""
 
@@ -68,29 +133,38 @@ class Binary(Expr):
 
     @property
     def type(self) -> str:
-        return DOUBLE if DOUBLE in (self.left.type, self.right.type) else FLOAT
+        return widest(self.left.type, self.right.type)
 
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """A function of `<math.h>` by its name for double; the generator keeps arguments inside its domain."""
+    """A function of `<math.h>` by its name for double; the generator keeps arguments inside its domain.
+
+    Of complex numbers `conj`, `creal`, `cimag`, `cabs`, and `CMPLX`, which makes one of two doubles.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
 
     @property
     def type(self) -> str:
-        return DOUBLE if any(argument.type == DOUBLE for argument in self.arguments) else FLOAT
+        if self.function in ("conj", "CMPLX"):
+            return COMPLEX
+        return DOUBLE if any(argument.type != FLOAT for argument in self.arguments) else FLOAT
 
 
 @dataclass(frozen=True)
 class Invoke(Expr):
-    """A call of one of the program's own functions, that returns a double: numbers, then whole arrays."""
+    """A call of one of the program's own functions, that returns a double or a struct.
+
+    It is given integers, whole arrays, structs (a place: by its address; else by value), and numbers, in this order.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
     integers: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
+    structs: tuple[Place | Copied, ...] = ()
     type: str = DOUBLE
 
 
@@ -104,7 +178,7 @@ class Choice(Expr):
 
     @property
     def type(self) -> str:
-        return DOUBLE if DOUBLE in (self.then.type, self.otherwise.type) else FLOAT
+        return widest(self.then.type, self.otherwise.type)
 
 
 class Condition:
@@ -191,10 +265,28 @@ class View(Stmt):
 
 
 @dataclass(frozen=True)
+class PointTo(Stmt):
+    """`struct *name = &place;`."""
+
+    name: str
+    place: Place
+    type: str
+    const: bool = False
+
+
+@dataclass(frozen=True)
+class AssignStruct(Stmt):
+    """`target = value;`."""
+
+    target: Place
+    value: Expr
+
+
+@dataclass(frozen=True)
 class Assign(Stmt):
     """`target op value;` with op one of `=`, `+=`, `-=`, `*=`."""
 
-    target: Scalar | Element
+    target: Scalar | Element | Field
     op: str
     value: Expr
 
@@ -222,6 +314,23 @@ class While(Stmt):
     condition: Condition
     body: Block
     first: bool = False
+
+
+@dataclass(frozen=True)
+class Walk(Stmt):
+    """A loop that moves a pointer over an array: `way` is "up", "down", or "beside" a counter.
+
+    An element that it points to has the subscript `*`.
+    """
+
+    pointer: str
+    array: str
+    extent: str
+    type: str
+    body: Block
+    way: str
+    counter: str
+    const: bool = False
 
 
 @dataclass(frozen=True)
@@ -258,7 +367,10 @@ class Return(Stmt):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of the program: an integer, a float, or an array of `extents`; of integers if `type` is "int"."""
+    """A parameter of the program: an integer, a float, a struct, or an array of `extents` of these.
+
+    `type` is that of a number or the name of a struct; of extents `*` is for a pointer to a single one.
+    """
 
     name: str
     type: str
@@ -268,12 +380,34 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """A function that the program calls: parameters, statements, the value that it returns."""
+    """A function that the program calls: parameters, statements, the value that it returns, a double or a struct."""
 
     name: str
     parameters: tuple[Parameter, ...]
     body: Block
     value: Expr
+
+    @property
+    def returns(self) -> str:
+        """The type of the value."""
+        return self.value.type if isinstance(self.value, Compound) else DOUBLE
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a struct: of a type of number, "int", or another struct by its name; an array if it has an extent."""
+
+    name: str
+    type: str
+    extent: int = 0
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A type of structs."""
+
+    name: str
+    members: tuple[Member, ...]
 
 
 @dataclass(frozen=True)
@@ -286,6 +420,8 @@ class Program:
         body: its statements.
         value: what it returns.
         functions: that it calls.
+        structs: the types of structs that there are; the numbers of one that a parameter has are all of one type.
+        members: how many cotangents and tangents are propagated at once too; 0 for none.
     """
 
     parameters: tuple[Parameter, ...]
@@ -293,7 +429,24 @@ class Program:
     body: Block
     value: Expr
     functions: tuple[Function, ...] = ()
+    structs: tuple[Struct, ...] = ()
+    members: int = 0
+
+    def numbers(self, type_: str) -> tuple[str, ...]:
+        """The types of the numbers that one value of a type holds, in order."""
+        return numbers(type_, self.structs)
 
     def written(self) -> frozenset[str]:
         """The names of the arrays that are not `const`."""
         return frozenset(p.name for p in self.parameters if p.extents and not p.const and p.type != "int")
+
+
+def numbers(type_: str, structs: tuple[Struct, ...]) -> tuple[str, ...]:
+    """The types of the numbers that one value of a type holds, in order; `structs` are the types of structs."""
+    if type_ == COMPLEX:
+        return DOUBLE, DOUBLE
+    for struct in structs:
+        if struct.name == type_:
+            found = [(numbers(member.type, structs), member.extent or 1) for member in struct.members]
+            return tuple(number for inner, times in found for number in inner * times)
+    return (type_,)

@@ -80,6 +80,41 @@ def test_seeds_are_cotangents_of_outputs(squares):
     np.testing.assert_array_equal(dy, [1.0, 10.0, 100.0])
 
 
+SMOOTHED = """
+double smoothed(int n, const double x[n], const double w[n], double total[n], double y[n])
+{
+  double s = 0;
+  for (int i = 0; i < n; i++) {
+    total[i] = total[i] * w[i];
+    y[i] = x[i] * x[i] / total[i];
+    s += y[i];
+  }
+  return s;
+}
+"""
+
+
+def test_an_array_that_wrt_never_reaches_has_no_shadow(source):
+    kernel = tapeflow.load(source(SMOOTHED))
+    grad, jvp, hvp = (make(kernel, wrt=["x"]) for make in (tapeflow.gradient, tapeflow.jvp, tapeflow.hvp))
+    assert "y_b" in grad.c_source and "total_b" not in grad.c_source + hvp.c_source and "total_d" not in jvp.c_source
+    (total,) = (it for it in grad.explain().arrays if it.name == "total")
+    assert (total.active, total.why_not) == (False, "it depends on no active argument")
+
+    def arguments():
+        return 2, np.array([1.0, 2.0]), np.array([2.0, 4.0]), np.ones(2), np.zeros(2)
+
+    # It is an output all the same: its cotangent adds nothing, its tangent is zero.
+    seeds = {"total": np.array([5.0, 6.0]), "return": 3.0}
+    np.testing.assert_array_equal(grad(*arguments(), seeds=seeds).gradients["x"], [3.0, 3.0])
+    tangents = jvp(*arguments(), tangents={"x": np.ones(2)}).tangents
+    np.testing.assert_array_equal(tangents["total"], [0.0, 0.0])
+    np.testing.assert_array_equal(tangents["y"], [1.0, 1.0])
+    np.testing.assert_array_equal(hvp(*arguments(), vectors={"x": np.ones(2)}).products["x"], [1.0, 0.5])
+    with pytest.raises(ArgumentError, match=r"seeds\['total'\]: expected the shape of total"):
+        grad(*arguments(), seeds={"total": np.zeros(3)})
+
+
 def test_state_has_the_cotangent_of_its_end_and_the_gradient_of_its_beginning(iterate):
     u, du = np.array([0.5, 1.5]), np.array([2.0, -1.0])
     initial = u.copy()

@@ -163,30 +163,3 @@ func.func @f_jvp(%x: memref<4x6xf64>, %x_d: memref<4x6xf64>) {
     function = functions_of(parse(text))["f_jvp"]
     with pytest.raises(TapeflowError, match=r"f.c:3:5: error: 'memref.collapse_shape' takes part .*\n.*one at a time"):
         batch_derivative(function, 2, [function.args[1]], 0)
-
-
-def test_a_call_that_stays_a_call_is_refused():
-    text = """
-ad.vjp @f_grad of @f (active, const) -> (active) batch 2
-func.func private @power(%x: f64, %n: index) -> f64 {
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %unit = arith.constant 1.0 : f64
-  %done = arith.cmpi eq, %n, %zero : index
-  %r = scf.if %done -> (f64) {
-    scf.yield %unit : f64
-  } else {
-    %m = arith.subi %n, %one : index
-    %p = func.call @power(%x, %m) : (f64, index) -> f64
-    %q = arith.mulf %p, %x : f64
-    scf.yield %q : f64
-  }
-  func.return %r : f64
-}
-func.func @f(%x: f64, %n: index) -> f64 {
-  %r = func.call @power(%x, %n) : (f64, index) -> f64 loc("f.c":9:3)
-  func.return %r : f64
-}
-"""
-    with pytest.raises(TapeflowError, match=r"f.c:9:3: error: the call of 'power_rev' stays a call.*\n.*one at a time"):
-        apply(parse(text), *DIFFERENTIATE)

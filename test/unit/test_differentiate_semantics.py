@@ -798,3 +798,59 @@ ad.vjp @f_grad of @f (const, const, active, active) -> (active)
 @pytest.mark.parametrize(("n", "steps"), [(4, 2), (3, 0), (2, 1)])
 def test_adjoints_of_local_arrays_that_are_overwritten(loops: dict[str, str], n: int, steps: int):
     check(FILLED.format(**loops), [n, steps, array(n, n), array(n)])
+
+
+DEAD_WRITES = """
+func.func @f(%x: memref<2xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %w = memref.alloca() : memref<2xf64>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %xi = memref.load %x[%i] : memref<2xf64>
+    memref.store %xi, %w[%i] : memref<2xf64>
+  }
+  %t = memref.load %w[%c1] : memref<2xf64>
+  scf.for %k = %c0 to %c2 step %c1 {
+    memref.store %t, %w[%k] : memref<2xf64>
+  }
+  func.return %t : f64
+}
+ad.vjp @f_grad of @f (active) -> (active)
+"""
+
+
+def test_loops_whose_writes_nobody_reads():
+    check(DEAD_WRITES, [array(2)])
+
+
+GROWING = """
+func.func @f(%n: index, %x: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %i = %c1 to %n step %c1 iter_args(%s0 = %zero) -> (f64) {
+    %left = arith.subi %n, %i : index
+    %half = arith.divsi %left, %c2 : index
+    %size = arith.addi %half, %c1 : index
+    %t = memref.alloca(%size, %i) : memref<?x?xf64>
+    %asked = memref.dim %t, %c0 : memref<?x?xf64>
+    %last = arith.subi %asked, %c1 : index
+    scf.for %j = %c0 to %i step %c1 {
+      %v = memref.load %x[%j] : memref<?xf64>
+      memref.store %v, %t[%last, %j] : memref<?x?xf64>
+    }
+    %w = memref.load %t[%last, %c0] : memref<?x?xf64>
+    %s1 = arith.addf %s0, %w : f64
+    scf.yield %s1 : f64
+  }
+  func.return %s : f64
+}
+ad.vjp @f_grad of @f (const, active) -> (active)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 2, 5])
+def test_local_arrays_whose_size_changes_with_the_loop(n: int):
+    check(GROWING, [n, array(max(n, 1))])

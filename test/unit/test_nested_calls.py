@@ -5,15 +5,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differentiation import apply, call_gradient, check, copied, marks_of
+from differentiation import apply, call_gradient, check, copied, directional_difference, marks_of
 from parsing import parse
+from test_batch_semantics import STREAMED, check_batch, with_batch
 from xdsl.passes import ModulePass
 
+from tapeflow.errors import TapeflowError
 from tapeflow.interpreters import observe
 from tapeflow.transforms.ad_differentiate import AdDifferentiatePass
 from tapeflow.transforms.ad_prepare import AdPreparePass
 from tapeflow.transforms.tape_form_regions import TapeFormRegionsPass
 from tapeflow.transforms.tape_plan import TapePlanPass
+
+pytestmark = pytest.mark.filterwarnings("ignore::tapeflow.TapeflowRemark")
 
 RNG = np.random.default_rng(1)
 
@@ -448,20 +452,92 @@ def test_the_inline_limit_changes_no_bit(limit: int):
     ],
     ids=["power", "itself", "mutual", "tree", "quadrature", "locals", "loop"],
 )
-def test_forward_mode_agrees_with_reverse_mode(text: str, arguments: tuple[Any, ...]):
+def test_forward_mode_batches_and_second_derivatives_agree(text: str, arguments: tuple[Any, ...]):
+    """Forward mode against reverse mode, a batch against calls for each, Hessians against differences of gradients."""
+    marks, rng = marks_of(parse(text)), np.random.default_rng(3)
     request = text[text.index("ad.vjp") :]
-    module = apply(parse(text + request.replace("ad.vjp @f_grad", "ad.jvp @f_jvp")), AdPreparePass, AdDifferentiatePass)
-    marks = marks_of(parse(text))
-    rng = np.random.default_rng(3)
+    module = apply(parse(with_batch(text, 2) + second_order(request, arguments)), *STREAMED)
     active = [it for it, mark in zip(arguments, marks.arguments, strict=True) if mark]
-    ways = [rng.normal(size=np.shape(it)) for it in active]
-    floats = [way.item() for way in ways if not way.shape]
-    tangents = [way.copy() for way in ways if way.shape]
-    forward = observe(module, "f_jvp", [*copied(arguments), *floats, *tangents]).results
-    count = sum(marks.results)
-    cotangents = [rng.normal(size=np.shape(it)) for it in (*([0.0] * count), *tangents)]
-    gradient = call_gradient(module, marks, copied(arguments), cotangents)
-    ahead = [*forward[len(marks.results) :], *tangents]
-    there = sum(float(np.sum(c * np.asarray(t))) for c, t in zip(cotangents, ahead, strict=True))
-    back = sum(float(np.sum(b * way)) for b, way in zip(gradient.adjoints, ways, strict=True))
+    arrays = [it for it in active if isinstance(it, np.ndarray)]
+    ways = [[rng.normal(size=np.shape(it)) for it in active] for _ in range(2)]
+    tangents = [scalars_first(way) for way in ways]
+    count, scalars = sum(marks.results), len(active) - len(arrays)
+    cotangents = [[rng.normal(size=np.shape(it)) for it in (*([0.0] * count), *arrays)] for _ in range(2)]
+    seeds = [scalars_first(it) for it in cotangents]
+
+    ahead = copied(tangents[0])
+    forward = observe(module, "f_jvp", [*copied(arguments), *ahead]).results[len(marks.results) :]
+    gradient = call_gradient(module, marks, copied(arguments), cotangents[0])
+    there = sum(float(np.sum(c * t)) for c, t in zip(cotangents[0], [*forward, *ahead[scalars:]], strict=True))
+    back = sum(float(np.sum(b * way)) for b, way in zip(gradient.adjoints, ways[0], strict=True))
     assert back == pytest.approx(there, rel=1e-12, abs=1e-14)
+
+    primal = [False] * len(marks.results)
+    check_batch(module, "f_jvp", list(arguments), tangents, [*primal, *[True] * count])
+    check_batch(module, "f_grad", list(arguments), seeds, [*primal, *[True] * scalars])
+
+    products = [[*tangent, *(np.zeros_like(it) for it in arrays)] for tangent in tangents]
+    found = copied(products[0])
+    results = observe(module, "f_hvp", [*copied(arguments), *copied(seeds[0]), *found]).results
+    first = len(marks.results) + scalars
+    assert results[:first] == (*gradient.results, *(it.item() for it in gradient.adjoints if not it.shape))
+
+    def adjoints(t: float) -> list[np.ndarray]:
+        moving = iter(ways[0])
+        moved = [it + t * next(moving) if mark else it for it, mark in zip(arguments, marks.arguments, strict=True)]
+        moved = [it.item() if isinstance(it, np.generic) else it for it in moved]
+        there = call_gradient(module, marks, moved, cotangents[0]).adjoints
+        return sorted(there, key=lambda it: it.ndim > 0)
+
+    weights = [rng.normal(size=np.shape(it)) for it in adjoints(0.0)]
+    slope = directional_difference(adjoints, weights, 1e-4)
+    ours = [*results[first:], *found[len(tangents[0]) :]]
+    size = sum(float(np.sum(np.abs(it))) for it in ours)
+    assert sum(float(np.sum(w * it)) for w, it in zip(weights, ours, strict=True)) == pytest.approx(
+        slope, abs=1e-8 * max(1.0, size)
+    )
+    fixed = [*arguments, *seeds[0]]
+    check_batch(
+        module, "f_hvp", fixed, products, [*primal, *(False for _ in range(scalars)), *(True for _ in range(scalars))]
+    )
+
+
+def scalars_first(values: list[Any]) -> list[Any]:
+    return [*(it.item() for it in values if not it.shape), *(it for it in values if it.shape)]
+
+
+def second_order(request: str, arguments: tuple[Any, ...]) -> str:
+    """Requests for Hessian-vector products, one and two at once, seeds held fixed."""
+    given, results = (part.strip("() \n").split(", ") for part in request.split("of @f ")[1].split("->"))
+    seeds = ["const" for mark in results if mark == "active"]
+    actives = [it for it, mark in zip(arguments, given, strict=True) if mark == "active"]
+    shadows = ["active" for it in actives if isinstance(it, np.ndarray)]
+    adjoints = ["active" for it in actives if not isinstance(it, np.ndarray)]
+    marks = (
+        f"({', '.join([*given, *seeds, *shadows])}) -> ({', '.join([*('const' for it in results if it), *adjoints])})"
+    )
+    return f"ad.jvp @f_hvp of @f_grad {marks}\nad.jvp @f_hvps of @f_grad {marks} batch 2\n"
+
+
+ONCE_MORE = """
+ad.jvp @f_jvp of @f (active, const) -> (active)
+ad.jvp @forward_forward of @f_jvp (active, const, const) -> (const, active)
+ad.vjp @reverse_forward of @f_jvp (active, const, const) -> (const, active)
+ad.jvp @forward_reverse of @f_grad (active, const, const) -> (const, active)
+"""
+
+
+def test_second_derivatives_by_all_orders_of_modes_agree():
+    module = apply(parse(POWER + OF_A_SINE + ONCE_MORE), *STREAMED)
+    # The function is sin(x) to the power of 3 + 9.
+    exact = 12 * np.sin(0.8) ** 10 * (11 * np.cos(0.8) ** 2 - np.sin(0.8) ** 2)
+    for name in ("forward_forward", "reverse_forward", "forward_reverse"):
+        assert observe(module, name, [0.8, 3, 1.0, 1.0]).results[-1] == pytest.approx(exact, rel=1e-14)
+    twice = "\nad.vjp @f_grad_grad of @f_grad (active, const, active) -> (active, active)"
+    with pytest.raises(
+        TapeflowError, match="'power_fwd' is one sweep of a gradient, which has no reverse mode"
+    ) as refused:
+        apply(
+            parse(POWER + OF_A_SINE.replace("%s = func.call @power(%r", "%s = func.call @power(%y") + twice), *STREAMED
+        )
+    assert "forward over reverse" in str(refused.value)

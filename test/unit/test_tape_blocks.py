@@ -4,8 +4,9 @@ from itertools import count
 
 from parsing import parse
 
+from tapeflow.analysis.block_order import BlockOrder
 from tapeflow.analysis.source_names import source_name
-from tapeflow.analysis.tape_blocks import runs_before, taped_together, taped_value
+from tapeflow.analysis.tape_blocks import taped_together, taped_value
 from tapeflow.dialects import tape
 
 FRESH = count()
@@ -101,9 +102,10 @@ def test_pops_within_the_pushing_block_and_pushes_within_the_popping_block() -> 
 
 
 def test_runs_before() -> None:
+    runs_before = BlockOrder().runs_before
     module = body(create("a") + loop(push("x", "a")) + loop(pop("a")))
     (made,) = (op for op in module.walk() if isinstance(op, tape.CreateOp))
-    taped = taped_value(made)
+    taped = taped_value(made, BlockOrder())
     assert taped is not None
     assert runs_before(taped.push, taped.pop)
     assert not runs_before(taped.pop, taped.push)

@@ -91,7 +91,7 @@ double k(int n, const double *x, double *y)
     for (int j = 0; j < i; j++)
       inner += x[j];
     t += inner * inner;
-    y[i] = y[i] * y[i];
+    y[i] = y[i] * y[i] * x[i];
   }
   while (t > 1)
     t = t * s * 0.5;

@@ -6,7 +6,7 @@
  *
  *     tf_tape *tf = tf_new();                  one a thread; memory is reused by later calls
  *     double s = f_grad(tf, n, x, 1.0, x_b);   x_b: zeros, or what to add to
- *     if (tf->error) { ... }                   out of memory
+ *     if (tf->error) { ... }                   out of memory, or of stack
  *     tf_free(tf);
  *
  * The generated text is the same for two machines. Here is the native one: a region of the tape is one array, a
@@ -30,6 +30,7 @@
 #define TF_ALIGNMENT 64u
 #define TF_FIRST_CHUNK_BYTES 4096u
 #define TF_OUT_OF_MEMORY "out of memory"
+#define TF_STACK_OVERFLOW "this recursion is too deep for the stack"
 
 /* A piece of a tape that has no reservation; its records follow it in memory. Chunks never move. */
 typedef struct tf_chunk {
@@ -46,8 +47,9 @@ typedef struct {
 
 /* Everything that a gradient keeps between two calls; zero-initialised is a valid state. */
 typedef struct tf_tape {
-    const char *error; /* what went wrong in the last call, or NULL */
-    void *model;       /* state of the modelled machine, or NULL */
+    const char *error;     /* what went wrong in the last call, or NULL */
+    void *model;           /* state of the modelled machine, or NULL */
+    uintptr_t stack_limit; /* the lowest address that the stack of a recursion may reach, or 0: see tf_limit_stack */
 
     unsigned char *arena; /* the memory of all tapes and arrays with a reservation, aligned to TF_ALIGNMENT */
     void *arena_block;    /* ... as malloc gave it */
@@ -337,6 +339,30 @@ static inline bool tf_reserve(tf_tape *tf, uint64_t bytes)
     tf->arena_bytes = bytes;
     return true;
 }
+
+/* From here on calls may use `bytes` more of the stack, which grows downwards: a recursion that goes deeper ends with
+ * tf->error set, instead of the program. Without it the stack is the caller's concern. */
+static inline void tf_limit_stack(tf_tape *tf, size_t bytes)
+{
+#ifdef __GNUC__
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    tf->stack_limit = here > bytes ? here - bytes : 0;
+#else
+    (void)tf, (void)bytes;
+#endif
+}
+
+static inline bool tf_too_deep(tf_tape *tf)
+{
+#ifdef __GNUC__
+    if ((uintptr_t)__builtin_frame_address(0) < tf->stack_limit && !tf->error) tf->error = TF_STACK_OVERFLOW;
+#endif
+    return tf->error != NULL;
+}
+
+/* A function that calls itself, directly or not, begins; it ends at once if the stack, or memory, is used up. model:
+ * there are no calls. */
+#define TF_TOO_DEEP(tf) tf_too_deep(tf)
 
 /* A runtime object without memory yet; NULL when there is none to have. */
 static inline tf_tape *tf_new(void)

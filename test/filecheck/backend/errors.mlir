@@ -55,7 +55,7 @@ func.func @size(%k: memref<1xindex>, %a: f64) {
   func.return
 }
 // CHECK: f.c:6:10: error: the size of this local array is not known when the function is entered
-// CHECK-NEXT: help: give it a size computed from the parameters alone
+// CHECK-NEXT: help: compute it from the parameters and the counters of loops without 'break'
 
 // -----
 

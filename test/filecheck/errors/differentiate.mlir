@@ -134,10 +134,10 @@ func.func @f(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) -> f64 {
 
 // A work array that active values go through has a derivative too, and so needs a shadow.
 
-ad.vjp @f_grad of @f (active, const) -> (active)
-func.func @f(%x: f64, %work: memref<4xf64>) -> f64 {
+ad.vjp @f_grad of @f (active, const, const) -> (active)
+func.func @f(%x: f64, %k: index, %work: memref<4xf64>) -> f64 {
   %c0 = arith.constant 0 : index
-  memref.store %x, %work[%c0] : memref<4xf64> loc("f.c":3:3)
+  memref.store %x, %work[%k] : memref<4xf64> loc("f.c":3:3)
   %y = memref.load %work[%c0] : memref<4xf64>
   func.return %y : f64
 }

@@ -199,8 +199,8 @@ func.func @f(%n: index, %rows: memref<?xi32>, %x: memref<?xf64>) -> f64 {
 // A local array has a local shadow, cleared where the mirror of its block begins. The stores that only clear it again
 // at the end of its life are left out.
 
-ad.vjp @f_grad of @f (const, active) -> (active)
-func.func @f(%n: index, %x: memref<?xf64>) -> f64 {
+ad.vjp @f_grad of @f (const, const, active) -> (active)
+func.func @f(%n: index, %k: index, %x: memref<?xf64>) -> f64 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f64
@@ -211,7 +211,7 @@ func.func @f(%n: index, %x: memref<?xf64>) -> f64 {
     %v = memref.load %x[%i] : memref<?xf64>
     memref.store %v, %row[%c1] : memref<2xf64>
     %a = memref.load %row[%c0] : memref<2xf64>
-    %b = memref.load %row[%c1] : memref<2xf64>
+    %b = memref.load %row[%k] : memref<2xf64>
     %c = arith.addf %a, %b : f64
     %s_new = arith.addf %s_i, %c : f64
     scf.yield %s_new : f64
@@ -225,8 +225,7 @@ func.func @f(%n: index, %x: memref<?xf64>) -> f64 {
 // CHECK-NEXT:      scf.for [[K:%.*]] = %c0 to {{%.*}} step %c1 {
 // CHECK-NEXT:        memref.store %zero, %row_b[[[K]]] : memref<2xf64>
 // CHECK-NEXT:      }
-// CHECK-NEXT:      ad.accumulate %s_b into %row_b[%c1] : memref<2xf64>
-// CHECK-NEXT:      ad.accumulate %s_b into %row_b[%c0] : memref<2xf64>
+// CHECK-NEXT:      ad.accumulate %s_b into %row_b[%k] : memref<2xf64>
 // CHECK-NEXT:      %v_b = memref.load %row_b[%c1] : memref<2xf64>
 // CHECK-NEXT:      ad.accumulate %v_b into %x_b[{{%.*}}] : memref<?xf64>
 // CHECK-NEXT:    }

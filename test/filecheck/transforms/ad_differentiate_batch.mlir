@@ -82,14 +82,14 @@ func.func @g(%a: f32 {tapeflow.name = "a"}, %most: f32) -> f32 {
 
 // A local array has shadows for all members, and so have the views of one, whose elements lie further apart.
 
-ad.vjp @h_grad of @h (active) -> (active) batch 4
-func.func @h(%x: memref<6x5xf64>) -> f64 {
+ad.vjp @h_grad of @h (active, const) -> (active) batch 4
+func.func @h(%x: memref<6x5xf64>, %k: index) -> f64 {
   %c1 = arith.constant 1 : index
   %line = memref.alloca() : memref<3xf64>
   %row = memref.subview %x[2, 1] [1, 3] [1, 1] : memref<6x5xf64> to memref<3xf64, strided<[1], offset: 11>>
   %v = memref.load %row[%c1] : memref<3xf64, strided<[1], offset: 11>>
   memref.store %v, %line[%c1] : memref<3xf64>
-  %y = memref.load %line[%c1] : memref<3xf64>
+  %y = memref.load %line[%k] : memref<3xf64>
   func.return %y : f64
 }
 

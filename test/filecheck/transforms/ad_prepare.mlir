@@ -171,14 +171,14 @@ func.func @repeated(%n: index, %x: memref<?xf64>, %y: memref<?xf64>, %i: index) 
 
 // Local arrays live as long as their blocks; those that nobody reads are gone, with the stores to them.
 
-func.func @arrays(%n: index, %x: memref<?xf64>) -> f64 {
+func.func @arrays(%n: index, %k: index, %x: memref<?xf64>) -> f64 {
   %c0 = arith.constant 0 : index
   %a = memref.alloc(%n) : memref<?xf64>
   %b = memref.alloc() : memref<4xf64>
   %v = memref.load %x[%c0] : memref<?xf64>
   memref.store %v, %a[%c0] : memref<?xf64>
   memref.store %v, %b[%c0] : memref<4xf64>
-  %w = memref.load %a[%c0] : memref<?xf64>
+  %w = memref.load %a[%k] : memref<?xf64>
   memref.dealloc %a : memref<?xf64>
   memref.dealloc %b : memref<4xf64>
   func.return %w : f64
@@ -188,7 +188,7 @@ func.func @arrays(%n: index, %x: memref<?xf64>) -> f64 {
 // CHECK:         %a = memref.alloca(%n) : memref<?xf64>
 // CHECK-NOT:     alloc
 // CHECK:         memref.store %v, %a[%c0]
-// CHECK-NEXT:    %w = memref.load %a[%c0]
+// CHECK-NEXT:    %w = memref.load %a[%k]
 // CHECK-NEXT:    func.return %w
 
 // -----
@@ -256,7 +256,8 @@ func.func @through_address(%a: f64) -> f64 {
 // -----
 
 // All memory is reserved on entry: the size of an array in a branch or loop is computed before it, if that is arithmetic
-// on the parameters that is right for all of them. A division is not: it stays where its divisor is known.
+// on the parameters that is right for all of them. A division is not, unless by a constant: it stays
+// where its divisor is known.
 
 func.func @sizes(%n: index, %m: index, %c: i1, %a: f64) -> f64 {
   %c0 = arith.constant 0 : index
@@ -267,11 +268,11 @@ func.func @sizes(%n: index, %m: index, %c: i1, %a: f64) -> f64 {
       %p = arith.maxsi %sum, %c1 : index
       %line = memref.alloc(%p) : memref<?xf64>
       memref.store %s, %line[%c0] : memref<?xf64>
-      %t = memref.load %line[%c0] : memref<?xf64>
+      %t = memref.load %line[%i] : memref<?xf64>
       %half = arith.divsi %n, %m : index
       %other = memref.alloc(%half) : memref<?xf64>
       memref.store %t, %other[%c0] : memref<?xf64>
-      %u = memref.load %other[%c0] : memref<?xf64>
+      %u = memref.load %other[%i] : memref<?xf64>
       scf.yield %u : f64
     }
     scf.yield %r : f64
@@ -289,6 +290,44 @@ func.func @sizes(%n: index, %m: index, %c: i1, %a: f64) -> f64 {
 // CHECK-NEXT:        %line = memref.alloca(%p) : memref<?xf64>
 // CHECK:             %half = arith.divsi %n, %m : index
 // CHECK-NEXT:        %other = memref.alloca(%half) : memref<?xf64>
+
+// -----
+
+// A size that changes with the loops around it becomes the largest that it can be; what asks for it gets the one it was.
+
+func.func @largest(%n: index, %x: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %i = %c1 to %n step %c1 iter_args(%s0 = %zero) -> (f64) {
+    %left = arith.subi %n, %i : index
+    %half = arith.divsi %left, %c2 : index
+    %size = arith.addi %half, %c1 : index
+    %t = memref.alloca(%size, %i) : memref<?x?xf64>
+    %asked = memref.dim %t, %c0 : memref<?x?xf64>
+    %last = arith.subi %asked, %c1 : index
+    scf.for %j = %c0 to %i step %c1 {
+      %v = memref.load %x[%j] : memref<?xf64>
+      memref.store %v, %t[%last, %j] : memref<?x?xf64>
+    }
+    %w = memref.load %t[%last, %c0] : memref<?x?xf64>
+    %s1 = arith.addf %s0, %w : f64
+    scf.yield %s1 : f64
+  }
+  func.return %s : f64
+}
+
+// CHECK-LABEL: func.func @largest
+// CHECK:         %0 = arith.subi %n, %c1 : index
+// CHECK-NEXT:    %1 = arith.divsi %0, %c2 : index
+// CHECK-NEXT:    %2 = arith.addi %1, %c1 : index
+// CHECK-NEXT:    %3 = arith.maxsi %2, %c0 : index
+// CHECK-NEXT:    %4 = arith.maxsi %0, %c0 : index
+// CHECK-NEXT:    %s = scf.for
+// CHECK:           %size = arith.addi %half, %c1 : index
+// CHECK-NEXT:      %t = memref.alloca(%3, %4) : memref<?x?xf64>
+// CHECK-NEXT:      %last = arith.subi %size, %c1 : index
 
 // -----
 

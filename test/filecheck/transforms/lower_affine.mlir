@@ -93,4 +93,23 @@ func.func @parallel(%n: index, %x: memref<?x?xf64>) -> f64 {
 // CHECK-NEXT:        scf.yield [[MAX]] : f64
 // CHECK-NEXT:      }
 // CHECK-NEXT:      scf.yield [[INNER]] : f64
+
+// -----
+
+// Integers are reduced too.
+
+func.func @integers(%m: memref<4xi32>) -> i32 {
+  %a = affine.parallel (%i) = (0) to (4) reduce ("andi") -> i32 {
+    %v = affine.load %m[%i] : memref<4xi32>
+    affine.yield %v : i32
+  }
+  return %a : i32
+}
+
+// CHECK-LABEL: func.func @integers
+// CHECK:         [[ALL:%.*]] = arith.constant -1 : i32
+// CHECK:         %a = scf.for %i = {{.*}} iter_args([[I:%.*]] = [[ALL]]) -> (i32) {
+// CHECK-NEXT:      %v = memref.load %m[%i] : memref<4xi32>
+// CHECK-NEXT:      [[AND:%.*]] = arith.andi [[I]], %v : i32
+// CHECK-NEXT:      scf.yield [[AND]] : i32
 // CHECK:         remark: 'affine.parallel' is differentiated in sequence, in the order of its dimensions

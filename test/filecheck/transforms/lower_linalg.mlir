@@ -1,18 +1,19 @@
 // RUN: tapeflow-opt %s --split-input-file -p ad-prepare --verify-diagnostics | filecheck %s
 
 // One loop an iterator, each operand by its map; linalg.index is the loop's variable. An output that the body does not
-// read is not loaded.
+// read is not loaded; one that it accumulates into is in a register meanwhile.
 // CHECK-LABEL: func.func @weighted
 // CHECK:         %[[m:.*]] = memref.dim %A, %{{.*}} : memref<?x4xf64>
 // CHECK:         scf.for %i = %{{.*}} to %{{.*}} step
-// CHECK-NEXT:      scf.for %j = %{{.*}} to %{{.*}} step
+// CHECK-NEXT:      %[[before:.*]] = memref.load %y[%i] : memref<?xf64>
+// CHECK-NEXT:      %[[sum:.*]] = scf.for %j = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[so_far:.*]] = %[[before]])
 // CHECK-NEXT:        %{{.*}} = memref.load %A[%i, %j] : memref<?x4xf64>
-// CHECK-NEXT:        %{{.*}} = memref.load %y[%i] : memref<?xf64>
 // CHECK-NEXT:        %{{.*}} = arith.index_cast %j : index to i64
 // CHECK-NEXT:        %{{.*}} = arith.sitofp
-// CHECK-NEXT:        %{{.*}} = arith.mulf
-// CHECK-NEXT:        %[[sum:.*]] = arith.addf
-// CHECK-NEXT:        memref.store %[[sum]], %y[%i] : memref<?xf64>
+// CHECK-NEXT:        %[[term:.*]] = arith.mulf
+// CHECK-NEXT:        %[[next:.*]] = arith.addf %[[term]], %[[so_far]]
+// CHECK-NEXT:        scf.yield %[[next]]
+// CHECK:           memref.store %[[sum]], %y[%i] : memref<?xf64>
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #map1 = affine_map<(d0, d1) -> (d0)>
 builtin.module {
@@ -38,13 +39,13 @@ builtin.module {
 // CHECK-NEXT:        memref.store %z, %C[%i, %j] : memref<?x?xf64>
 // CHECK:         scf.for %[[i:.*]] = %{{.*}} to
 // CHECK-NEXT:      scf.for %[[j:.*]] = %{{.*}} to
-// CHECK-NEXT:        scf.for %[[k:.*]] = %{{.*}} to
+// CHECK:               memref.load %C[%[[i]], %[[j]]]
+// CHECK:             scf.for %[[k:.*]] = %{{.*}} to
 // CHECK-NEXT:          memref.load %A[%[[i]], %[[k]]]
 // CHECK-NEXT:          memref.load %B[%[[k]], %[[j]]]
-// CHECK-NEXT:          memref.load %C[%[[i]], %[[j]]]
 // CHECK-NEXT:          arith.mulf
 // CHECK-NEXT:          arith.addf
-// CHECK-NEXT:          memref.store %{{.*}}, %C[%[[i]], %[[j]]]
+// CHECK:               memref.store %{{.*}}, %C[%[[i]], %[[j]]]
 builtin.module {
   func.func @product(%A : memref<?x?xf64>, %B : memref<?x?xf64>, %C : memref<?x?xf64>, %z : f64) {
     linalg.fill ins(%z : f64) outs(%C : memref<?x?xf64>)

@@ -87,3 +87,51 @@ func.func @g(%x: memref<?xf64>, %w: memref<?xf64>) -> f64 {
 
 // CHECK-LABEL: func.func @g_grad
 // CHECK-NOT:     func.call
+
+// -----
+
+// What a batch calls is made for as many cotangents: scalars are handed on one a member, the tape is that of one. The
+// tangents of both sweeps are made together and split again: the forward sweep takes the tangents of what it is given.
+
+ad.vjp @f_grads of @f (active, const) -> (active) batch 2
+ad.jvp @f_hvp of @f_grad (active, const, const) -> (const, active)
+ad.vjp @f_grad of @f (active, const) -> (active)
+func.func private @power(%x: f64, %n: index) -> f64 {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %done = arith.cmpi eq, %n, %zero : index
+  %r = scf.if %done -> (f64) {
+    scf.yield %x : f64
+  } else {
+    %m = arith.subi %n, %one : index
+    %p = func.call @power(%x, %m) : (f64, index) -> f64
+    %q = arith.mulf %p, %x : f64
+    scf.yield %q : f64
+  }
+  func.return %r : f64
+}
+func.func @f(%x: f64, %n: index) -> f64 {
+  %r = func.call @power(%x, %n) : (f64, index) -> f64
+  func.return %r : f64
+}
+
+// CHECK-LABEL: func.func @f_grads
+// CHECK:         %r = func.call @power_fwd_2(%x, %n, %tape_p_power_fwd)
+// CHECK:         %x_b0, %x_b1 = func.call @power_rev_2(%x, %n, %r_b0, %r_b1, %tape_p_power_fwd)
+
+// CHECK-LABEL: func.func @f_hvp
+// CHECK:         %r = func.call @power_fwd_jvp(%x, %n, %x_d, {{.*}}) -> f64
+// CHECK:         %x_b, %x_b_d = func.call @power_rev_jvp(%x, %n, %x_d, %r_b, {{.*}}) -> (f64, f64)
+
+// CHECK-LABEL: func.func private @power_rev_2(
+// CHECK:           %p = tape.pop
+// CHECK-NEXT:      %p_b0 = arith.mulf %r_b0, %x : f64
+// CHECK-NEXT:      %p_b1 = arith.mulf %r_b1, %x : f64
+
+// CHECK-LABEL: func.func private @power_fwd_jvp_2(
+// CHECK:           tape.push %p onto %tape_p_power_fwd_jvp
+// CHECK-NEXT:      tape.push %p_d onto %tape_p_d_power_fwd_jvp
+// CHECK-LABEL: func.func private @power_rev_jvp_2(
+// CHECK:           %p = tape.pop %tape_p_power_fwd_jvp
+// CHECK-NEXT:      %p_d = tape.pop %tape_p_d_power_fwd_jvp
+// CHECK:           func.call @power_rev_jvp_2(%x, %m, %x_d, %p_b, %p_b_d, {{.*}}) -> (f64, f64)

@@ -196,3 +196,93 @@ func.func @f(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) {
 // CHECK-NEXT:      [[I:%.*]] = arith.subi [[LAST]], [[BEHIND]] : index
 // CHECK-NEXT:      [[V:%.*]] = memref.load %x[[[I]]]
 // CHECK-NEXT:      [[W_B:%.*]] = memref.load %y_b[[[I]]]
+
+// -----
+
+// What the kernel stores to an element that nobody writes any more is loaded from there: h needs no tape, in the loop
+// that computes it and in the one that sums it.
+
+func.func @f(%n: index, %x: memref<?x?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %h = memref.alloc(%n, %n) : memref<?x?xf64>
+  %s = scf.for %b = %c0 to %n step %c1 iter_args(%s_b = %zero) -> (f64) {
+    scf.for %i = %c0 to %n step %c1 {
+      %x_i = memref.load %x[%b, %i] : memref<?x?xf64>
+      %t = math.tanh %x_i : f64
+      memref.store %t, %h[%b, %i] : memref<?x?xf64>
+    }
+    %s_n = scf.for %i = %c0 to %n step %c1 iter_args(%s_i = %s_b) -> (f64) {
+      %h_i = memref.load %h[%b, %i] : memref<?x?xf64>
+      %q = arith.mulf %h_i, %h_i : f64
+      %s_1 = arith.addf %s_i, %q : f64
+      scf.yield %s_1 : f64
+    }
+    scf.yield %s_n : f64
+  }
+  func.return %s : f64
+}
+ad.vjp @f_grad of @f (const, active) -> (active)
+
+// CHECK-LABEL: func.func @f_grad
+// CHECK-NOT:     tape.
+// CHECK:         scf.for %b_r
+// CHECK:           scf.for %i_r
+// CHECK:             [[H:%.*]] = memref.load %h[
+// CHECK:           scf.for %i_r
+// CHECK:             [[T:%.*]] = memref.load %h[
+// CHECK:             arith.subf %{{.*}}, [[T]] : f64
+
+// -----
+
+// One row for all b is overwritten by the next b, so what it held is taped.
+
+func.func @f(%n: index, %x: memref<?x?xf64>, %h: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %b = %c0 to %n step %c1 iter_args(%s_b = %zero) -> (f64) {
+    scf.for %i = %c0 to %n step %c1 {
+      %x_i = memref.load %x[%b, %i] : memref<?x?xf64>
+      %t = math.tanh %x_i : f64
+      memref.store %t, %h[%i] : memref<?xf64>
+    }
+    %s_n = scf.for %i = %c0 to %n step %c1 iter_args(%s_i = %s_b) -> (f64) {
+      %h_i = memref.load %h[%i] : memref<?xf64>
+      %q = arith.mulf %h_i, %h_i : f64
+      %s_1 = arith.addf %s_i, %q : f64
+      scf.yield %s_1 : f64
+    }
+    scf.yield %s_n : f64
+  }
+  func.return %s : f64
+}
+ad.vjp @f_grad of @f (const, active, active) -> (active)
+
+// CHECK-LABEL: func.func @f_grad
+// CHECK:         %tape_h_i = tape.create
+
+// -----
+
+// A recurrence that keeps what it comes to: y[i - 1] is not written any more once it is read.
+
+func.func @f(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c1 to %n step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %y_before = memref.load %y[%before] : memref<?xf64>
+    %x_i = memref.load %x[%i] : memref<?xf64>
+    %p = arith.mulf %x_i, %y_before : f64
+    %e = math.exp %p : f64
+    memref.store %e, %y[%i] : memref<?xf64>
+  }
+  func.return
+}
+ad.vjp @f_grad of @f (const, active, active) -> ()
+
+// CHECK-LABEL: func.func @f_grad
+// CHECK-NOT:     tape.
+// CHECK:         scf.for %i_r
+// CHECK-DAG:       memref.load %y[%before
+// CHECK-DAG:       memref.load %y[%i_

@@ -40,10 +40,10 @@ def many(n: int, z: complex, w: complex, r: float, x: Pairs, a: Annotated[np.nda
             z = z + np.abs(x[k, 1]) * (1 + 0.5j)
         k += 1
     p = w ** (-2) + z**w + 2.0**z + (cmath.log(w) if w.real > 0 else np.cosh(w))
-    q = complex(r, 2) * np.mean(x) + np.prod(v + 1) - np.tanh(z) * np.expm1(w) + np.log1p(z)
+    q = complex(r, 2).conjugate() * np.mean(x.conjugate()) + np.prod(v + 1) - np.tanh(z) * np.expm1(w) + np.log1p(z)
     big = x[0, 0].real + np.sum(x.real) + np.imag(w) + np.angle(z) + cmath.phase(w)
     for i in range(n):
-        a[i] = a[i] * np.real(x[i, 0] * np.conj(x[i, 1])) + np.square(u[i]).imag
+        a[i] = a[i] * np.real(x[i, 0] * x[i, 1].conj()) + np.square(u[i]).imag
     return (p if big > 0 else q) + q * big + complex(r)
 
 
@@ -51,7 +51,7 @@ def many(n: int, z: complex, w: complex, r: float, x: Pairs, a: Annotated[np.nda
 def narrow(n: int, x: c64[5], y: c64[5]) -> float:
     s = 0j
     for i in range(n):
-        y[i] = x[i] * x[i] * 0.5 + 1j
+        y[i] = x[i].conjugate() * x[i] * x[i] * 0.5 + 1j
         s = s + complex(y[i])
     return abs(s)
 

@@ -254,10 +254,35 @@ def called(n: int, x: f64[n]) -> float:
     return x[k] + _first_above(n, x, 2.0)
 
 
+def return_beside_a_returning_elif(n: int, x: f64[n]) -> float:
+    a = x[0]
+    if a > 0.7:
+        for i in range(n):
+            for j in range(i):
+                if x[i] > x[j] + 1.0:
+                    return x[i] * a
+            if x[i] < -1.0:
+                break
+        else:
+            a *= x[1]
+        a = 2.0 * a
+    elif a > 0.0:
+        return a * a
+    else:
+        while a < 2.0:
+            a = a + x[0] * x[0] + 0.5
+            if a > 1.5:
+                return a * x[1]
+        if x[1] > 0.5:
+            return a
+    return 3.0 * a * x[n - 1]
+
+
 OVER_ARRAYS = [
     break_in_for, else_of_for, else_without_break, break_in_while, return_in_for, return_from_while, return_nothing,
     jumps_that_may_go_on, return_that_may_go_on, counts_down, stops_at_once, bounds_are_read_once,
     returns_a_truth_value, called, several_returned, return_is_the_only_way_out, else_returns_too,
+    return_beside_a_returning_elif,
 ]  # fmt: skip
 
 

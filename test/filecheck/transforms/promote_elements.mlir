@@ -1,0 +1,135 @@
+// RUN: tapeflow-opt %s -p ad-prepare --split-input-file | filecheck %s
+// RUN: tapeflow-opt %s -p ad-prepare,ad-prepare --split-input-file | filecheck %s
+
+// An element that a loop accumulates into is a carried value, loaded before the loop and stored behind it. Where the
+// loop may run no iteration the element may not exist: a branch asks.
+
+func.func @product(%n: index, %m: index, %a: memref<?x?xf64>, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %0 = memref.load %y[%i] : memref<?xf64>
+      %1 = memref.load %a[%i, %j] : memref<?x?xf64>
+      %2 = memref.load %x[%j] : memref<?xf64>
+      %3 = arith.mulf %1, %2 : f64
+      %4 = arith.addf %0, %3 : f64
+      memref.store %4, %y[%i] : memref<?xf64>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @product
+// CHECK:         scf.for %i = %c0 to %n step %c1 {
+// CHECK-NEXT:      [[RUNS:%.*]] = arith.cmpi slt, %c0, %m : index
+// CHECK-NEXT:      %y_1 = scf.if [[RUNS]] -> (f64) {
+// CHECK-NEXT:        %y_2 = memref.load %y[%i] : memref<?xf64>
+// CHECK-NEXT:        scf.yield %y_2 : f64
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %{{.*}} : f64
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %y_3 = scf.for %j = %c0 to %m step %c1 iter_args(%y_4 = %y_1) -> (f64) {
+// CHECK:             %y_5 = arith.addf %y_4, {{%.*}} : f64
+// CHECK-NEXT:        scf.yield %y_5 : f64
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.if [[RUNS]] {
+// CHECK-NEXT:        memref.store %y_3, %y[%i] : memref<?xf64>
+// CHECK-NEXT:      }
+
+// -----
+
+// An element that was accessed before the loop exists, and is what was stored there. A branch in the loop may store.
+
+func.func @accessed(%n: index, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  memref.store %zero, %y[%c0] : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = memref.load %x[%i] : memref<?xf64>
+    %1 = arith.cmpf ogt, %0, %zero : f64
+    scf.if %1 {
+      %2 = memref.load %y[%c0] : memref<?xf64>
+      %3 = arith.addf %2, %0 : f64
+      memref.store %3, %y[%c0] : memref<?xf64>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @accessed
+// CHECK:         memref.store %zero, %y[%c0] : memref<?xf64>
+// CHECK-NEXT:    %y_1 = scf.for %i = %c0 to %n step %c1 iter_args(%y_2 = %zero) -> (f64) {
+// CHECK-NEXT:      [[X:%.*]] = memref.load %x[%i] : memref<?xf64>
+// CHECK-NEXT:      [[C:%.*]] = arith.cmpf ogt, [[X]], %zero : f64
+// CHECK-NEXT:      %y_3 = scf.if [[C]] -> (f64) {
+// CHECK:             scf.yield
+// CHECK:           scf.yield %y_3 : f64
+// CHECK-NEXT:    }
+// CHECK-NEXT:    memref.store %y_1, %y[%c0] : memref<?xf64>
+
+// -----
+
+// Out of several loops at once, if all that decides whether the element is reached is known outside of them.
+
+func.func @total(%n: index, %m: index, %x: memref<?x?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %0 = memref.load %y[%c1] : memref<?xf64>
+      %1 = memref.load %x[%i, %j] : memref<?x?xf64>
+      %2 = arith.addf %0, %1 : f64
+      memref.store %2, %y[%c1] : memref<?xf64>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @total
+// CHECK:         arith.cmpi slt, %c0, %n : index
+// CHECK:         arith.cmpi slt, %c0, %m : index
+// CHECK:         arith.andi
+// CHECK:         scf.for %i = %c0 to %n step %c1 iter_args(%y_{{.*}}) -> (f64) {
+// CHECK-NEXT:      scf.for %j = %c0 to %m step %c1 iter_args(%y_{{.*}}) -> (f64) {
+// CHECK-NOT:         memref.load %y
+// CHECK-NOT:         memref.store
+// CHECK:         scf.if
+// CHECK-NEXT:      memref.store {{%.*}}, %y[%c1] : memref<?xf64>
+
+// -----
+
+// Not where the loop may touch the element in another way: at a subscript of its own, or by a view. Nor where a branch
+// decides whether it is reached at all, as it may not exist.
+
+func.func @kept(%n: index, %k: index, %x: memref<?xf64>, %y: memref<?xf64>, %z: memref<8xf64>, %w: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %part = memref.subview %z[%k] [4] [1] : memref<8xf64> to memref<4xf64, strided<[1], offset: ?>>
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = memref.load %y[%i] : memref<?xf64>
+    %1 = memref.load %y[%k] : memref<?xf64>
+    %2 = arith.addf %1, %0 : f64
+    memref.store %2, %y[%k] : memref<?xf64>
+    %3 = memref.load %part[%c0] : memref<4xf64, strided<[1], offset: ?>>
+    %4 = memref.load %z[%k] : memref<8xf64>
+    %5 = arith.addf %3, %4 : f64
+    memref.store %5, %z[%k] : memref<8xf64>
+    %6 = arith.cmpf ogt, %0, %zero : f64
+    scf.if %6 {
+      %7 = memref.load %w[%k] : memref<?xf64>
+      %8 = arith.addf %7, %0 : f64
+      memref.store %8, %w[%k] : memref<?xf64>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK:         scf.for %i = %c0 to %n step %c1 {
+// CHECK:           memref.store {{%.*}}, %y[%k]
+// CHECK:           memref.store {{%.*}}, %z[%k]
+// CHECK:           scf.if
+// CHECK:             memref.store {{%.*}}, %w[%k]
