@@ -73,9 +73,15 @@ def machine_units(machine_header: str) -> list[Unit]:
 def _unit(name: str, text: str, given: Mapping[str, str], machine_header: str, flags: tuple[str, ...] = ()) -> Unit:
     """A unit with the headers that it includes, and of the machine's constants those that they mention."""
     headers = {**given, **dict(_includes(text, given))}
-    mentioned = {word for part in (text, *headers.values()) for word in _NAME.findall(_COMMENT.sub(" ", part))}
+    mentioned = frozenset[str]().union(*map(_mentioned, (text, *headers.values())))
     constants = [line.group() for line in _DEFINED.finditer(machine_header) if line.group(1) in mentioned]
     return Unit(name, text, headers | {"tf_machine.h": "\n".join([*constants, ""])}, (*MODEL_FLAGS, *flags))
+
+
+@lru_cache(256)
+def _mentioned(text: str) -> frozenset[str]:
+    """Names of macros in C, comments excepted."""
+    return frozenset(_NAME.findall(_COMMENT.sub(" ", text)))
 
 
 def _includes(text: str, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

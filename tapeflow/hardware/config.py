@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import tables
@@ -423,6 +423,8 @@ class Hardware(_Part):
         pydantic.ValidationError: a field is unknown, out of range, or contradicts another.
     """
 
+    _file: str | None = PrivateAttr(default=None)
+
     name: Annotated[str, Of("text", "the preset or file")]
     """What reports call it."""
 
@@ -601,7 +603,21 @@ class Hardware(_Part):
             raise TapeflowError(f"cannot read the hardware file {path}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise TapeflowError(f"the hardware file {path} is no text in UTF-8: {error.reason}") from error
-        return cls._from_text(text, str(path), path.stem)
+        machine = cls._from_text(text, str(path), path.stem)
+        machine._file = str(path)
+        return machine
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are the same, wherever they are written."""
+        return isinstance(other, Hardware) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
+    @property
+    def file(self) -> str | None:
+        """The YAML file that describes it; None for a preset, and for what was made or changed in Python."""
+        return self._file
 
     @classmethod
     def _from_text(cls, text: str, source: str, name: str) -> Hardware:

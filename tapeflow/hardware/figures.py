@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from tapeflow.hardware.config import LINE_BYTES
-from tapeflow.hardware.report import STALLS, Report
+from tapeflow.hardware.report import STALLS, Comparison, Report
 from tapeflow.hardware.timeline import LAYERS, Span, Timeline, lanes
 
 INK, FAINT = "#1f2328", "#d0d7de"
@@ -132,7 +132,7 @@ def stall_figure(reports: Sequence[Report]) -> Figure:
     parts = {"compute": [report.compute / 1e3 for report in reports]}
     parts |= {what: [report.stalls[what] / 1e3 for report in reports] for what in STALLS.values()}
     colors = {"compute": COMPUTE_COLOR} | {what: STALL_COLORS[name] for name, what in STALLS.items()}
-    _stacked(axes, [report.hardware.name for report in reports], parts, colors, "thousand")
+    _stacked(axes, Comparison(tuple(reports)).names, parts, colors, "thousand")
     axes.set_xlabel("time (thousand cycles)", fontsize=8)
     return figure
 
@@ -140,7 +140,7 @@ def stall_figure(reports: Sequence[Report]) -> Figure:
 def energy_figure(reports: Sequence[Report]) -> Figure:
     """Energy by part, in nJ: on chip above, with DRAM below, a bar a machine each."""
     figure = Figure(figsize=(8, 3.4 + 0.9 * len(reports)), layout="constrained")
-    names = [report.hardware.name for report in reports]
+    names = Comparison(tuple(reports)).names
     for axes, title, dram in zip(figure.subplots(2), ("on chip", "with DRAM"), (False, True), strict=True):
         parts = {
             part: [report.energy.parts[part] / 1e3 for report in reports]
@@ -173,6 +173,7 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     intensities = [max(intensity, 1e-3) for _, intensity, _ in points] or [1.0]
     span = np.geomspace(min(*intensities, 0.05) / 3, max(*intensities, 2.0) * 6, 200)
     peaks = [next(iter(report.ceilings.values())) for report in reports]
+    names = Comparison(tuple(reports)).names
     for (name, peak), owners in _shared(reports, slice(0, 1)).items():
         axes.plot(span, np.full_like(span, peak), color=_owner_color(owners, reports), lw=1.6, label=name)
     for (name, slope), owners in _shared(reports, slice(1, None)).items():
@@ -181,9 +182,7 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
         axes.plot(below, below * slope, kind, color=_owner_color(owners, reports), lw=1.2, label=name)
     for number, intensity, rate in points:
         color, marker = _machine_color(number), MACHINE_MARKERS[number % len(MACHINE_MARKERS)]
-        axes.plot(
-            [intensity], [rate], marker, color=color, ms=8, ls="", mec="white", label=reports[number].hardware.name
-        )
+        axes.plot([intensity], [rate], marker, color=color, ms=8, ls="", mec="white", label=names[number])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("floating-point operations per byte of DRAM traffic", fontsize=8)

@@ -61,14 +61,19 @@ def html_page(reports: Sequence[Report]) -> str:
     )
 
 
+def _named(reports: Sequence[Report]) -> Iterator[tuple[str, Report]]:
+    """Each call, and what tells its machine from the others."""
+    return zip(Comparison(tuple(reports)).names, reports, strict=True)
+
+
 def _summary(reports: Sequence[Report]) -> Iterator[str]:
     yield "<ul>"
-    for report in reports:
-        yield f"<li><b>{escape(report.hardware.name)}</b>: {report.cycles:,} cycles; {escape(report.bottleneck)}.</li>"
+    for name, report in _named(reports):
+        yield f"<li><b>{escape(name)}</b>: {report.cycles:,} cycles; {escape(report.bottleneck)}.</li>"
     yield "</ul>"
     for name, differences in Comparison(tuple(reports)).differences.items():
         said = f"differs in {'; '.join(differences)}" if differences else "is equal in all that is not compared here"
-        main = escape(reports[-1].hardware.name)
+        main = escape(Comparison(tuple(reports)).names[-1])
         yield f'<p class="note">Beside {main}, {escape(name)} {escape(said)}.</p>'
 
 
@@ -92,17 +97,17 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
     yield _figure(
         png(energy_figure(reports)),
         "energy",
-        f"On chip, {reports[-1].hardware.name} takes {energy_text(spread.minimum)} to {energy_text(spread.maximum)}, "
-        f"median {energy_text(spread.median)}, over all choices of energy table.",
+        f"On chip, {Comparison(tuple(reports)).names[-1]} takes {energy_text(spread.minimum)} to "
+        f"{energy_text(spread.maximum)}, median {energy_text(spread.median)}, over all choices of energy table.",
     )
     if any(report.reuse is not None for report in reports):
         yield "<h2>What larger caches would hold</h2>"
-    for report in reports:
+    for name, report in _named(reports):
         if report.reuse is not None:
-            yield _figure(png(reuse_figure(report, _capacities(reports))), "reuse", _reuse_caption(report))
-    for report in reports:
+            yield _figure(png(reuse_figure(report, _capacities(reports))), "reuse", _reuse_caption(name, report))
+    for name, report in _named(reports):
         if report.timeline is not None:
-            yield f"<h2>What happens when on {escape(report.hardware.name)}</h2>"
+            yield f"<h2>What happens when on {escape(name)}</h2>"
             yield _figure(
                 png(timeline_figure(report.timeline)), "timeline", _timeline_caption(report.timeline, report.cycles)
             )
@@ -119,17 +124,15 @@ def _timeline_caption(timeline: Timeline, cycles: int) -> str:
 def _capacities(reports: Sequence[Report]) -> dict[str, int]:
     """Every memory of these machines."""
     return {
-        f"{what} of {report.hardware.name}": size
-        for report in reports
-        for what, size in report.hardware.memories.items()
+        f"{what} of {name}": size for name, report in _named(reports) for what, size in report.hardware.memories.items()
     }
 
 
-def _reuse_caption(report: Report) -> str:
+def _reuse_caption(name: str, report: Report) -> str:
     """What the curve is of; `report` has one."""
     sampled = report.reuse.sampled if report.reuse is not None else 1
     return (
-        f"On {report.hardware.name}: accesses that a cache would miss that is as large and evicts what was used least "
+        f"On {name}: accesses that a cache would miss that is as large and evicts what was used least "
         "recently, by Mattson's stack distances. Tape in a scratchpad goes through no cache."
         + (f" Of {sampled} lines one was followed." if sampled > 1 else " Every line was followed.")
     )
@@ -144,9 +147,9 @@ def _numbers(reports: Sequence[Report]) -> Iterator[str]:
     yield "<h2>Numbers</h2>"
     columns = [report.rows() for report in reports]
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
-    yield from _table(["", *(report.hardware.name for report in reports)], rows)
+    yield from _table(["", *Comparison(tuple(reports)).names], rows)
     yield "<h2>Lower bounds on the time of each machine</h2>"
-    bounds = [(report.hardware.name, bound.what, f"{bound.cycles:,}") for report in reports for bound in report.bounds]
+    bounds = [(name, bound.what, f"{bound.cycles:,}") for name, report in _named(reports) for bound in report.bounds]
     yield from _table(["machine", "resource", "cycles at least"], bounds)
 
 
@@ -158,10 +161,10 @@ def _machines(reports: Sequence[Report]) -> Iterator[str]:
         rows = [(name, *(_shown(machine.get(name)) for machine in fields)) for name in names]
         yield '<p class="note">What differs:</p>'
         different = [row for row in rows if len(set(row[1:])) > 1]
-        yield from _table(["field", *(report.hardware.name for report in reports)], different)
-    for report in reports:
+        yield from _table(["field", *Comparison(tuple(reports)).names], different)
+    for name, report in _named(reports):
         text = yaml.safe_dump(report.hardware.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        yield f"<details><summary>{escape(report.hardware.name)}, all fields</summary>"
+        yield f"<details><summary>{escape(name)}, all fields</summary>"
         yield f"<pre>{escape(text)}</pre></details>"
 
 

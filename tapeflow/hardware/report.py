@@ -278,8 +278,14 @@ class Comparison:
 
     @property
     def names(self) -> list[str]:
-        """What each call is named here: its machine, and where that is not enough what ran, or its place."""
-        names = [report.hardware.name for report in self.reports]
+        """What each call is named here: its machine; where several have that name its file, what ran, or its place."""
+        machines = [report.hardware for report in self.reports]
+        names = [machine.name for machine in machines]
+        if len(set(names)) < len(names):
+            names = [
+                f"{machine.name} ({machine.file})" if machine.file and names.count(machine.name) > 1 else machine.name
+                for machine in machines
+            ]
         if len(set(names)) < len(names):
             names = [f"{report.label} on {name}" for report, name in zip(self.reports, names, strict=True)]
         if len(set(names)) < len(names):
@@ -339,12 +345,12 @@ class Comparison:
         table.add_column("")
         several = len({report.label for report in self.reports}) > 1
         for name, report in zip(self.names, self.reports, strict=True):
-            what = f"{report.label} on {report.hardware.name}" if several else name
+            what = f"{report.label} on {name}" if several and not name.startswith(report.label) else name
             table.add_column(what, justify="right")
         rows = [report.rows() for report in self.reports]
         for name in rows[0]:
             table.add_row(name, *(row[name] for row in rows))
-        last = self.reports[-1].hardware.name
+        last = self.names[-1]
         for what in self.ratios(self.reports[0]):
             ratios = [f"{self.ratios(report)[what]:.2f}x" for report in self.reports[:-1]]
             table.add_row(f"{what}, {last} over this", *ratios, "1.00x")

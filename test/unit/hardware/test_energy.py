@@ -6,6 +6,7 @@ import json
 import math
 import statistics
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -254,6 +255,19 @@ def test_machines_of_one_name_are_told_apart_and_their_differences_kept():
     assert "NOT EQUAL: f_grad on cache-32k (2) differs in units.fp_mul: 8 against 2" in text
     written = several.as_dict()
     assert [written[name].get("unequal") for name in several.names] == [*several.differences.values(), None]
+
+
+def test_machines_of_one_name_are_told_apart_by_their_files(tmp_path: Path):
+    files = [tmp_path / "few" / "mine.yaml", tmp_path / "many" / "mine.yaml"]
+    for file, mshrs in zip(files, (4, 8), strict=True):
+        file.parent.mkdir()
+        file.write_text(f"cache: {{size_bytes: 32768, mshrs: {mshrs}}}\n")
+    machines = [*map(Hardware.from_yaml, files), CACHE]
+    several = Comparison(tuple(report(machine, cycles=1) for machine in machines))
+    assert several.names == [f"mine ({files[0]})", f"mine ({files[1]})", "cache-32k"]
+    assert list(several.as_dict()) == several.names
+    alone = Comparison(several.reports[1:])
+    assert alone.names == ["mine", "cache-32k"]
 
 
 def test_quotients_of_nothing():
