@@ -24,7 +24,8 @@ double weighted(int n, const double x[n], const float w[n])
 double through(int n, double x, double y)
 {
     float t[3];
-    t[n % 3] = x;
+    for (int i = 0; i < 3; i++)
+        t[i] = x * i;
     return t[n % 3] * y + (float)n;
 }
 static double power(int n, double x) { return n ? power(n - 1, x) * (float)x : 1.0; }
