@@ -15,6 +15,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.activity import Activity, Request, Step, is_allocation
+from tapeflow.analysis.block_order import BlockOrder
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import roots
@@ -130,7 +131,7 @@ class Explanation:
             where = loop if place is None else f"{loop} ({_short(place, None)})"
             for position, field in enumerate(region.fields):
                 first = position == 0
-                count = "one an iteration" if region.records is None else region.count
+                count = "one an iteration" if region.records is None and region.loop else region.count
                 rows.append(
                     (
                         where if first else "",
@@ -233,7 +234,10 @@ class _Taped:
 
 
 def _recording_op(create: tape.CreateOp) -> Operation:
-    return next(u.operation for u in create.tape.uses if isinstance(u.operation, tape.PushOp | tape.RecordOp))
+    """What records onto a tape; of one that is handed to a function that stays a call, the first call in the text."""
+    users = [use.operation for use in create.tape.uses]
+    recording = next((op for op in users if isinstance(op, tape.PushOp | tape.RecordOp)), None)
+    return recording or min((op for op in users if isinstance(op, func.CallOp)), key=BlockOrder().path)
 
 
 def _innermost_loop(op: Operation) -> LoopOp | None:

@@ -61,6 +61,7 @@ from tapeflow.transforms.promote_elements import promote_elements
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
 from tapeflow.transforms.single_elements import single_elements_to_scalars
+from tapeflow.transforms.sink_into_arms import sink_into_arms
 from tapeflow.transforms.store_to_load_forwarding import forward_stores_to_loads
 
 _KNOWN: frozenset[type[Operation]] = frozenset(
@@ -244,6 +245,7 @@ def prepare(
     if promote_elements(function):
         forward_stores_to_loads(function)
         unify_common_subexpressions(function)
+    sink_into_arms(function)
     remove_dead_code(function)
 
 

@@ -125,7 +125,7 @@ class _Promotion:
             loaded, otherwise, stored = before.block(), before.block(), before.block()
             element = before.into(loaded).value(memref.LoadOp.get(array, indices), name)
             before.into(loaded).insert(scf.YieldOp(element))
-            before.into(otherwise).insert(scf.YieldOp(self._constants.float(0.0, element.type)))
+            before.into(otherwise).insert(scf.YieldOp(self._constants.zero(element.type)))
             chosen = scf.IfOp(condition, [element.type], Region(loaded), Region(otherwise))
             before.insert(memref.StoreOp.get(before.named(chosen, name)[0], variable, []))
             value = before.into(stored).value(memref.LoadOp.get(variable, []))

@@ -280,12 +280,13 @@ class ReverseSweep:
     def _array(self, frame: Frame, array: SSAValue) -> SSAValue:
         """A primal array for the reverse sweep of a callee, which relies only on arrays that nobody writes.
 
-        One that lives in a loop or branch does not live any more; an array like it stands for it: its shadow, unless
-        that has room for the members of a batch.
+        A view of one that lives still is made again. One that lives in a loop or branch does not live any more; an
+        array like it stands for it: its shadow, unless that has room for the members of a batch.
         """
         if is_top_block(defining_block(array)):
             return array
-        if self._activity.view(array) and self._split.members is None:
+        lives = all(is_top_block(defining_block(root)) for root in roots(array))
+        if not lives and self._activity.view(array) and self._split.members is None:
             return self._shadow(frame, array)
         home = frame.owner(array)
         if array not in home.stand_ins:

@@ -83,6 +83,12 @@ class Constants:
         """A number of a float type."""
         return self.of(FloatAttr(value, cast(AnyFloat, type_)))
 
+    def zero(self, type_: Attribute) -> SSAValue:
+        """Zero as a float, an integer or an index."""
+        if isinstance(type_, AnyFloat):
+            return self.float(0.0, type_)
+        return self.of(IntegerAttr(0, cast(IntegerType | IndexType, type_)))
+
 
 def _cast_of_cast(op: Operation) -> SSAValue | None:
     """`x` for a conversion of a conversion of `x` that is back at its type: C integers do not overflow."""

@@ -63,14 +63,16 @@ def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
     taped = _taped_values(function)
     if not taped:
         return
+    # Before placeholders, which are in no block, stand among the subscripts.
+    unchanging = Unchanging(function)
+    stored = stored_values(function, unchanging)
     mirrors = mirrored_blocks(taped, TripCounts(function))
     planned = [it for it in taped if it.push.parent in mirrors]
     placeholders = [placeholder_for(it.value) for it in planned]
     _forget({it: needed.results[0] for it, needed in zip(planned, placeholders, strict=True)})
     needed = [placeholder.inputs[0] for placeholder in placeholders if placeholder.results[0].uses]
-    unchanging = Unchanging(function)
     again = repeatable(unchanging, cheap_only=cheap_only)
-    choice = TapeChoice(function, needed, again, stored_values(function, unchanging), prices)
+    choice = TapeChoice(function, needed, again, stored, prices)
     meet_needs(function, mirrors, placeholders, choice)
     _share([it for it in taped if it.push.parent not in mirrors])
     simplify(function)

@@ -95,6 +95,23 @@ def test_a_function_inlined_twice_keeps_its_loops_apart(tmp_path: Path):
     assert [(loop.name, [region.records for region in loop.regions]) for loop in loops] == [("i", ["n"]), ("i", ["m"])]
 
 
+def test_what_a_called_function_tapes_is_said_of_the_loop_that_calls_it(tmp_path: Path):
+    source = tmp_path / "power.c"
+    source.write_text(
+        "#include <math.h>\n"
+        "static double g(int k, double x) { return k == 0 ? x : sin(x) * x * g(k - 1, sin(x) * x); }\n"
+        "double f(int n, int k, const double x[n]) {\n"
+        "  double s = 0;\n"
+        "  for (int i = 0; i < n; i++) s += g(k, x[i]);\n"
+        "  return s;\n"
+        "}\n"
+    )
+    explanation = tapeflow.gradient(tapeflow.load(source, "f"), wrt=["x"]).explain()
+    (loop,) = explanation.loops
+    assert loop.regions and all(region.records is None for region in loop.regions)
+    assert "as needed" in str(explanation)
+
+
 def test_command_line(source: Path):
     command = [Path(sys.executable).with_name("tapeflow"), "grad", "population.c", "--wrt", "x", "--explain"]
     page = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=True).stdout

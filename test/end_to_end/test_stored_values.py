@@ -1,0 +1,95 @@
+"""Values that the kernel's own arrays remember for the reverse sweep, and elements that loops carry in registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapeflow
+from tapeflow.gradient_check import check
+
+N = 5
+PLACES = np.array([2, 0, 2, 4, 1], dtype=np.int64)
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(7).uniform(0.3, 0.9, shape)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "arguments", "tape"),
+    [
+        pytest.param(
+            """#include <math.h>
+            double f(int n, const double x[n], double h[n][n]) {
+              double s = 0;
+              for (int b = 0; b < n; b++) {
+                for (int i = 0; i <= b; i++) h[b][i] = tanh(x[i] * (b == 0 ? 1 : h[b - 1][i]));
+                for (int i = 0; i < n; i++) s += h[b][i] * h[b][i];
+              }
+              return s; }""",
+            "x",
+            [N, numbers(N), numbers(N, N)],
+            0,
+            id="rows",
+        ),
+        pytest.param(
+            """#include <math.h>
+            void f(int n, const double x[n], double y[n]) {
+              for (int i = 1; i < n; i++) y[i] = exp(y[i - 1] * x[i]); }""",
+            "x,y",
+            [N, numbers(N), numbers(N)],
+            0,
+            id="recurrence",
+        ),
+        pytest.param(
+            "void f(int n, double y[n], const long p[n]) { for (int i = 0; i < n; i++) y[p[i]] = y[p[i]] * y[p[i]]; }",
+            "y",
+            [N, numbers(N), PLACES],
+            8 * N,
+            id="indirect",
+        ),
+        pytest.param(
+            """void f(int n, double y[9]) {
+              double *q = y;
+              for (int i = 0; i < n; i++) { *q = *q * *q; q += 1 + i % 2; } }""",
+            "y",
+            [N, numbers(9)],
+            None,
+            id="moving pointer",
+        ),
+        pytest.param(
+            """double f(int n, const double x[n], int *count) {
+              double s = 0;
+              for (int i = 0; i < n; i++) { (*count)++; s += x[i] * x[i]; }
+              return s; }""",
+            "x",
+            [N, numbers(N), np.zeros(1, dtype=np.int32)],
+            0,
+            id="an integer counted in an array",
+        ),
+        pytest.param(
+            """static double g(int n, double *p) { if (n < 0) return 1; double t = p[n]; return t * t * g(n - 1, p); }
+            double f(double a, double x[3]) {
+              double s = 0;
+              for (int k = 0; k < 2; k++) s += a * g(2, x);
+              return s; }""",
+            "a,x",
+            [0.5, numbers(3)],
+            None,
+            id="an array of known extent handed to a recursive function in a loop",
+        ),
+    ],
+)
+def test_gradients_are_right(tmp_path: Path, text: str, wrt: str, arguments: list[Any], tape: int | None):
+    (tmp_path / "f.c").write_text(text)
+    grad = tapeflow.gradient(tapeflow.load(tmp_path / "f.c", "f"), wrt=wrt.split(","))
+    report = check(grad, arguments)
+    assert report.passed, str(report)
+    if tape is not None:
+        seeds = None if grad.returns_float else {name: np.ones(N) for name in grad.outputs}
+        grad(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments), seeds=seeds)
+        assert sum(region.bytes or 0 for region in grad.tape_report().regions) == tape
