@@ -458,6 +458,8 @@ class SyntaxTree:
             return (
                 f"Tapeflow brings its own {shipped} and looks for no others; keep kernels in files that need only these"
             )
+        if re.match("call to undeclared library function '(malloc|calloc|realloc|free)'", message):
+            return "declare a local array, double t[n]; it lives as long as the block that it is in"
         if re.match("call to undeclared", message):
             return "define the function in this file, or use one of the functions of <math.h> that Tapeflow knows"
         if match := re.match("use of undeclared identifier '(.*)'", message):

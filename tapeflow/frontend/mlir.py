@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from xdsl.context import Context
@@ -72,7 +73,9 @@ def _parse(name: str, text: str) -> ModuleOp:
     try:
         module = LocatingParser(context, text, name).parse_module()
     except ParseError as error:
-        raise TapeflowError(error.msg, location=str(error.span.get_location())) from error
+        raise TapeflowError(
+            error.msg, location=str(error.span.get_location()), hint=_hint_for_unknown(error.msg)
+        ) from error
     except VerifyException as error:
         # Attributes and types verify themselves while they are parsed, and do not know where they stand.
         raise TapeflowError(str(error), location=name) from error
@@ -83,6 +86,25 @@ def _parse(name: str, text: str) -> ModuleOp:
     return module
 
 
+_LOWERED_BY = {
+    "linalg.": "--linalg-generalize-named-ops",
+    "scf.forall": "--scf-forall-to-for",
+    "affine.": "--lower-affine",
+}
+"""The pass of mlir-opt that makes of an operation what is read here, by the beginning of its name."""
+
+
+def _hint_for_unknown(message: str) -> str | None:
+    """What to do about an operation that is not known, if MLIR can turn it into some that are."""
+    unknown = re.match(r"Operation (\S+) is not registered", message)
+    return _hint_for_lowering(unknown[1]) if unknown else None
+
+
+def _hint_for_lowering(name: str) -> str | None:
+    lowered = next((option for start, option in _LOWERED_BY.items() if name.startswith(start)), None)
+    return lowered and f"make of it what Tapeflow reads: mlir-opt {lowered}"
+
+
 def _located(error: VerifyException, module: ModuleOp, name: str) -> TapeflowError:
     """`error`, with the operation that does not verify and, where the text says it, its location."""
     for op in module.walk():
@@ -90,7 +112,13 @@ def _located(error: VerifyException, module: ModuleOp, name: str) -> TapeflowErr
             op.verify(verify_nested_ops=False)
         except VerifyException as own:
             reason = " ".join(str(own).split())
+            # What a named operation computes is xDSL's, not in the text.
+            around = op.parent_op()
+            named = around is not None and around.name.startswith("linalg.") and around.name != "linalg.generic"
+            wrong = around if named and around is not None else op
             return TapeflowError(
-                f"'{op.name}' does not verify: {reason}", location=source_position(op.location) or name
+                f"'{wrong.name}' does not verify: {reason}",
+                location=source_position(wrong.location) or name,
+                hint=_hint_for_lowering(wrong.name) if named else None,
             )
     return TapeflowError(str(error), location=name)

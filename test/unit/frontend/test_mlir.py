@@ -36,6 +36,20 @@ def test_parse_errors_have_their_place() -> None:
     assert refusal_of(text) == "k.mlir:2:15: error: Operation func.retrun is not registered"
 
 
+def test_what_mlir_can_lower_is_named_with_the_pass_that_does() -> None:
+    one = "memref<1xf64>"
+    text = f"func.func @f(%x: {one}) {{\n  linalg.pooling_nwc_sum ins(%x, %x : {one}, {one}) outs(%x : {one})\n}}\n"
+    assert refusal_of(text) == (
+        "k.mlir:2:26: error: Operation linalg.pooling_nwc_sum is not registered\n"
+        "  help: make of it what Tapeflow reads: mlir-opt --linalg-generalize-named-ops"
+    )
+    mixed = (
+        "func.func @f(%a: memref<2x2xf32>, %c: memref<2x2xf64>) {\n"
+        "  linalg.matmul ins(%a, %a : memref<2x2xf32>, memref<2x2xf32>) outs(%c : memref<2x2xf64>)\n  func.return\n}\n"
+    )
+    assert "'linalg.matmul' does not verify" in refusal_of(mixed) and "generalize" in refusal_of(mixed)
+
+
 def test_undefined_value() -> None:
     assert "error: values used but not defined: [%b]" in refusal_of(IDENTITY.replace("%a : f64\n}", "%b : f64\n}"))
 
