@@ -80,7 +80,7 @@ def check_batch(module: ModuleOp, name: str, arguments: list[Any], derivatives: 
 MEMBERS = st.sampled_from([1, 2, 3, 9])
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=programs(), n=st.integers(0, 4), m=st.integers(0, 3), members=MEMBERS, streamed=st.booleans())
 def test_each_member_of_a_random_program_is_a_call_of_its_own(text: str, n: int, m: int, members: int, streamed: bool):
     arguments = [n, m, X[: n + 3].copy(), Y[: n + 3].copy(), 0.437]

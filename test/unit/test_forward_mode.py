@@ -33,7 +33,7 @@ def with_jvp(text: str) -> str:
     return f"{text}\n{line.replace('ad.vjp @f_grad', 'ad.jvp @f_jvp')}\n"
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=programs(), n=st.integers(0, 4), m=st.integers(0, 3), seed=st.integers(0, 9))
 def test_forward_and_reverse_mode_are_transposes(text: str, n: int, m: int, seed: int):
     arguments = [n, m, X[: n + 3].copy(), Y[: n + 3].copy(), 0.437]

@@ -10,7 +10,7 @@ RNG = np.random.default_rng(7)
 X, Y = RNG.uniform(-1, 1, size=(2, 8))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=programs(), n=st.integers(0, 4), m=st.integers(0, 3), seed=st.integers(0, 9))
 def test_random_programs(text: str, n: int, m: int, seed: int):
     arguments = [n, m, X[: n + 3].copy(), Y[: n + 3].copy(), 0.437]
