@@ -375,7 +375,10 @@ def _refuse_without(subject: object, need: str, **options: object) -> None:
 def _simulate_kernel(
     kernel: Kernel, wrt: list[str], names: list[str], inline_limit: int, given: _Given, recorded: dict[str, bool]
 ) -> list[Report]:
+    import numpy as np
+
     from tapeflow.api import gradient
+    from tapeflow.gradient_check import random_cotangents
     from tapeflow.simulation import machine, options_for
     from tapeflow.simulation import simulate as simulate_gradient
 
@@ -385,12 +388,9 @@ def _simulate_kernel(
         options = options_for(chosen).model_copy(update={"inline_limit": inline_limit})
         made = gradient(kernel, wrt=_names(wrt), options=options)
         arguments = _arguments(made.parameters, *given)
+        drawn = None if made.returns_float else random_cotangents(made, arguments, np.random.default_rng(given[2]))
         with _working(f"running {made.name} on {chosen.name}"):
-            reports.append(
-                simulate_gradient(
-                    made, arguments, hardware=chosen, timeline=recorded["timeline"], reuse=recorded["reuse"]
-                )
-            )
+            reports.append(simulate_gradient(made, arguments, hardware=chosen, seeds=drawn, **recorded))
     return reports
 
 

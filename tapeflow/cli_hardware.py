@@ -88,9 +88,11 @@ def diff(machine: Machine, other: Machine, as_json: Json = False) -> None:
     comparison of tapes is about; they are listed once more.
     """
     from tapeflow.hardware.fields import flat_fields
+    from tapeflow.hardware.report import machine_names
     from tapeflow.simulation import machine as find_machine
 
     first, second = find_machine(machine), find_machine(other)
+    names = machine_names([first, second])
     mine, theirs = flat_fields(first), flat_fields(second)
     changed = {
         name: (mine.get(name), theirs.get(name))
@@ -99,13 +101,13 @@ def diff(machine: Machine, other: Machine, as_json: Json = False) -> None:
     }
     unequal = first.differences(second)
     if as_json:
-        print_json({"machines": [first.name, second.name], "fields": changed, "unequal": unequal})
+        print_json({"machines": names, "fields": changed, "unequal": unequal})
         return
     if not changed:
-        print(f"{first.name} and {second.name} are the same machine")
+        print(f"{names[0]} and {names[1]} are the same machine")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("", first.name, second.name):
+    for heading in ("", *names):
         table.add_column(heading, overflow="fold")
     for name, (here, there) in changed.items():
         table.add_row(name, _shown(here), _shown(there))

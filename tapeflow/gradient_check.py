@@ -163,7 +163,7 @@ def check(
     if seeds is not None:
         cotangents = unpacked_names(gradient.parameters, seeds, "seeds", gradient.batch)
     else:
-        cotangents = _random_cotangents(gradient, arguments, rng)
+        cotangents = random_cotangents(gradient, arguments, rng)
     weights = _members(gradient, cotangents)
     adjoints = _members(gradient, gradient(*_copies(arguments), seeds=cotangents).gradients)
     # The primal's values are those of any gradient; with one cotangent they are had soonest.
@@ -283,7 +283,8 @@ class _Along:
         return total
 
 
-def _random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.random.Generator) -> dict[str, Any]:
+def random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Cotangents of the outputs, of their shapes: of the arrays written, and of what is returned if 1 is not enough."""
     cotangents: dict[str, Any] = {}
     leading = () if gradient.batch is None else (gradient.batch,)
     if gradient.returns_complex or (gradient.returns_float and gradient.batch is not None):

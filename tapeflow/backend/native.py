@@ -75,9 +75,11 @@ def find_compiler() -> Compiler:
     hint = "install one of them: $CC, cc, gcc, clang, or `pip install ziglang` for `python -m ziglang cc`"
     if given := os.environ.get("CC", "").strip():
         command = tuple(shlex.split(given))
-        if shutil.which(command[0]) is None:
+        if (path := shutil.which(command[0])) is None:
             raise TapeflowError(f"$CC is '{given}', which is not there", hint=f"unset CC, or {hint}")
-        return _described(command)
+        # It runs in other folders: a place relative to this one must be made absolute, a name on the PATH stays.
+        in_a_folder = os.path.dirname(command[0]) != ""
+        return _described((os.path.abspath(path), *command[1:]) if in_a_folder else command)
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name) is not None:
             return _described((name,))
@@ -105,7 +107,8 @@ def _described(command: tuple[str, ...]) -> Compiler:
 def cache_directory() -> Path:
     """Where compiled libraries are kept: `$TAPEFLOW_CACHE`, or the place that the platform has for caches."""
     if given := os.environ.get("TAPEFLOW_CACHE"):
-        return Path(given)
+        # Compilers run in other folders.
+        return Path(given).absolute()
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
     elif sys.platform == "darwin":

@@ -63,7 +63,7 @@ def schedule_printed(printed: PrintedC, hardware: Hardware) -> PrintedSchedule:
         rows |= _access_rows(graph, schedule)
         for one in (block, *arms[block.line]):
             mix[one.line] = dict(graph.mix[one.line])
-    return PrintedSchedule(_header(printed, hardware, rows), mix, blocks)
+    return PrintedSchedule(_header(printed, rows), mix, blocks)
 
 
 def _scheduled_with(arm: PrintedBlock, by_line: Mapping[int, PrintedBlock]) -> int:
@@ -96,11 +96,12 @@ def _access_rows(graph: BlockGraph, schedule: Schedule) -> dict[int, str]:
     return rows
 
 
-def _header(printed: PrintedC, hardware: Hardware, rows: Mapping[int, str]) -> str:
+def _header(printed: PrintedC, rows: Mapping[int, str]) -> str:
     lines = printed.source.splitlines()
     count = max([len(lines), *rows], default=0) + 1
     text: Sequence[str] = [
-        f"/* The schedule of {printed.name}.c on {hardware.name}, by line: kind, II, depth, offset, slack. */",
+        # No machine is named, so that machines with the same units share what is compiled.
+        f"/* The schedule of {printed.name}.c by line: kind, II, depth, offset, slack. */",
         f"#define TF_LINE_COUNT {count}",
         "static const tf_line tf_lines[TF_LINE_COUNT] = {",
         "    [0] = {TF_LINE_NONE, 0, 0, 0, 0},",

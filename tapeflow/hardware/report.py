@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -270,6 +270,15 @@ class Report:
         return Comparison((self, other))
 
 
+def machine_names(machines: Sequence[Hardware]) -> list[str]:
+    """What each machine is named beside the others: with its file where several have its name."""
+    names = [machine.name for machine in machines]
+    return [
+        f"{machine.name} ({machine.file})" if machine.file and names.count(machine.name) > 1 else machine.name
+        for machine in machines
+    ]
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Several calls side by side, the last being what the others are compared with."""
@@ -279,13 +288,7 @@ class Comparison:
     @property
     def names(self) -> list[str]:
         """What each call is named here: its machine; where several have that name its file, what ran, or its place."""
-        machines = [report.hardware for report in self.reports]
-        names = [machine.name for machine in machines]
-        if len(set(names)) < len(names):
-            names = [
-                f"{machine.name} ({machine.file})" if machine.file and names.count(machine.name) > 1 else machine.name
-                for machine in machines
-            ]
+        names = machine_names([report.hardware for report in self.reports])
         if len(set(names)) < len(names):
             names = [f"{report.label} on {name}" for report, name in zip(self.reports, names, strict=True)]
         if len(set(names)) < len(names):

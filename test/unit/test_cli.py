@@ -290,6 +290,25 @@ def test_a_scratchpad_too_small_for_any_region_is_refused(tapeflow, tmp_path):
     assert names(tmp_path) == ["wide.c"]
 
 
+def test_places_relative_to_the_folder_and_machines_of_one_name(tapeflow, tmp_path, monkeypatch):
+    (tmp_path / "cc").write_text('#!/bin/sh\nexec "$(command -v gcc || command -v clang)" "$@"\n')
+    (tmp_path / "cc").chmod(0o755)
+    monkeypatch.setenv("CC", "./cc")
+    monkeypatch.setenv("TAPEFLOW_CACHE", "kept")
+    (tmp_path / "square.c").write_text(
+        "void square(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= x[i]; }\n"
+    )
+    for folder, size in (("a", 8192), ("b", 4096)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.yaml").write_text(f'name: "m*/"\ncache: {{size_bytes: {size}, ways: 2}}\n')
+    # Nothing is returned: cotangents of the array are drawn.
+    arguments = ["square.c", "--wrt", "x", "--arg", "n=4", "--hardware", "a/m.yaml", "--against", "b/m.yaml"]
+    reports = json.loads(tapeflow("simulate", *arguments, "--json").stdout)
+    assert list(reports) == ["m*/ (b/m.yaml)", "m*/ (a/m.yaml)"]
+    compared = json.loads(tapeflow("hardware", "diff", "a/m.yaml", "b/m.yaml", "--json").stdout)
+    assert compared["machines"] == ["m*/ (a/m.yaml)", "m*/ (b/m.yaml)"]
+
+
 def test_a_file_that_is_not_there_is_named(tapeflow):
     assert tapeflow("grad", "nowhere.c", "--wrt", "x", code=1).stderr == "error: nowhere.c: no such file\n"
 
