@@ -15,7 +15,7 @@ from typing import TypeAlias
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tapeflow.analysis.block_tree import defining_block, enclosing, enclosing_loops, innermost_common, is_top_block
+from tapeflow.analysis.block_tree import defining_block, enclosing_loops, innermost_common, is_top_block
 from tapeflow.analysis.index_arithmetic import base_and_offset, surely_differ
 from tapeflow.analysis.nested_sweeps import changing_arguments
 from tapeflow.analysis.roots import roots, written_arrays
@@ -98,7 +98,8 @@ class Unchanging:
 
     def _follows(self, write: Operation, access: Operation, common: Block) -> bool:
         """Whether `write` may run after `access` in one run of the block `common`."""
-        first, second = _in_block(access, common), _in_block(write, common)
+        first, second = common.find_ancestor_op_in_block(access), common.find_ancestor_op_in_block(write)
+        assert first is not None and second is not None
         if first is second:
             # Of two arms only one runs, and the access itself does not run again.
             return write is not access and not isinstance(first, scf.IfOp)
@@ -108,18 +109,6 @@ class Unchanging:
 def _block_of(op: Operation) -> Block:
     assert op.parent is not None
     return op.parent
-
-
-def _in_block(op: Operation, block: Block) -> Operation:
-    """The op of `block` that is, or contains, `op`."""
-    current = op
-    for inner in enclosing(_block_of(op)):
-        if inner is block:
-            break
-        parent = inner.parent_op()
-        assert parent is not None
-        current = parent
-    return current
 
 
 def _distances(
