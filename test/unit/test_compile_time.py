@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import cProfile
-import pstats
 from pathlib import Path
 
 import pytest
+from counting import calls_made
 
 import tapeflow
 from bench.compile_time import exponent, growth_table, measure_parts
@@ -17,9 +16,8 @@ def calls(shape: str, size: int, folder: Path) -> tuple[int, int]:
     """The operations of a program, and the calls of Python functions that making its gradient takes."""
     source = folder / f"{shape}_{size}.c"
     source.write_text(program(shape, size))
-    profile = cProfile.Profile()
-    operations, _ = profile.runcall(measure_parts, source, tapeflow.Options())
-    return operations, pstats.Stats(profile).total_calls  # pyright: ignore[reportAttributeAccessIssue] # not in its stub
+    (operations, _), made = calls_made(lambda: measure_parts(source, tapeflow.Options()))
+    return operations, made
 
 
 def test_calls_grow_linearly(tmp_path: Path):
