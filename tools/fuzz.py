@@ -101,12 +101,12 @@ def search(seconds: float, start: int, jobs: int, console: Console) -> Tally:
     return tally
 
 
-def write_smallest(finding: Finding, folder: Path) -> Path:
-    """Write a small program that fails as `finding` does, and say where."""
+def write_smallest(finding: Finding, folder: Path, seconds: float = 60.0) -> Path:
+    """Write a small program that fails as `finding` does, found in `seconds`, and say where."""
     program = campaign.case_of(finding.surface, finding.seed).program
     # Batches differ in stages, compilers and checks: the same number fails in the same way.
     kind, number = finding.kind, finding.number
-    program = shrink(program, lambda some: campaign.still_fails(finding.surface, kind, number, some))
+    program = shrink(program, lambda some: campaign.still_fails(finding.surface, kind, number, some), seconds)
     outcome = campaign.check([campaign.Case("f", finding.surface, program)], number)
     failures = outcome.failures.get("f", [finding.failure])
     folder.mkdir(parents=True, exist_ok=True)

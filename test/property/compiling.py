@@ -35,8 +35,12 @@ CHAINS = (
     ("differentiate", "layers"),
     ("aos", "streams"),
     ("differentiate", "plan"),
+    ("differentiate", "plan", "soa", "aos", "layers", "streams"),
+    ("soa", "layers"),
+    ("plan", "aos"),
+    ("soa", "streams"),
 )
-"""The stages that a batch compares, in turn."""
+"""The stages that a batch compares, in turn: all of them in one of eleven."""
 
 
 @dataclass(frozen=True)

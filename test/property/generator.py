@@ -60,7 +60,7 @@ from syntax import (
 UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "expm1", "cbrt", "erf")
 POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
-COMMON = frozenset({"float", "gather", "functions", "integers", "ranks", "logic", "batch", "sizes"})
+COMMON = frozenset({"float", "gather", "functions", "recursion", "integers", "ranks", "logic", "batch", "sizes"})
 C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views", "structs", "walks", "complex"}
 IR_FEATURES = COMMON | {"while", "do", "switch", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
@@ -70,6 +70,9 @@ SHARES = {"batch": 0.15, "sizes": 0.1, "complex": 0.2, "structs": 0.3, "walks": 
 
 UNBOUNDED = frozenset({"while", "do", "break", "return", "integers", "structs"})
 """What makes counters of loops of which no bound is known: an array cannot have a size computed from these."""
+
+LEVELS = "levels"
+"""The parameter of a recursive function that says how often it may call itself."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,9 @@ class Generator:
         """A function of two numbers, perhaps an array or structs that it may change; it may return a struct."""
         name = self._fresh("g")
         parameters = [Parameter("n", "int")]
+        recursive = "recursion" in self.features and self.rng.random() < 0.6
+        if recursive:
+            parameters.append(Parameter(LEVELS, "int"))
         if self.rng.random() < 0.5:
             parameters.append(Parameter("v", DOUBLE, ("n",)))
         names = [struct.name for struct in self.structs]
@@ -192,14 +198,38 @@ class Generator:
             parameters.append(Parameter(struct, self.rng.choice(names), self.rng.choice([(), ("*",)])))
         parameters += [Parameter("s", DOUBLE), Parameter("r", DOUBLE)]
         self.left = 3
-        returns = self.rng.choice([DOUBLE, DOUBLE, *names])
+        returns = self.rng.choice([DOUBLE, DOUBLE, *names]) if not recursive else DOUBLE
         features, self.features = self.features, self.features - {"gather", "functions"}
         if returns != DOUBLE:
             self.features -= {"return"}
         body, scope = self._body(scope_of(parameters, self.structs), 1)
+        if recursive:
+            body += (self._recursion(Function(name, tuple(parameters), (), Const(0.0)), scope),)
         value = Call("sin", (self._result(scope),)) if returns == DOUBLE else self._compound(scope, returns)
         self.features = features
         return Function(name, tuple(parameters), body, value)
+
+    def _recursion(self, function: Function, scope: Scope) -> Stmt:
+        """Calls of `function` by itself, one or, in a loop, several; those reach one level less deep.
+
+        It hands on its own array and structs.
+        """
+        floats = tuple(
+            Convert(self._leaf(scope), DOUBLE) for p in function.parameters if p.type == DOUBLE and not p.extents
+        )
+        arrays = tuple(p.name for p in function.parameters if p.extents and p.type == DOUBLE)
+        structs = tuple(
+            Place(p.name, pointer=True) if p.extents else Copied(Place(p.name), p.type)
+            for p in function.parameters
+            if p.type not in (DOUBLE, FLOAT, "int")
+        )
+        call = Invoke(function.name, floats, ("n", f"{LEVELS} - 1"), arrays, structs)
+        result = self._fresh("t")
+        used = Binary("*", Const(0.5), Scalar(result))
+        statements: Block = (Declare(result, call), Assign(self._scalar(scope, writable=True), "+=", used))
+        if self.rng.random() < 0.4:
+            statements = (For(self._fresh("i"), "0", "2", 1, statements),)
+        return If(Integers("<", "0", LEVELS), statements)
 
     def _body(self, scope: Scope, depth: int) -> tuple[Block, Scope]:
         body: list[Stmt] = []
@@ -600,7 +630,10 @@ class Generator:
         if takes_array:
             array = self.rng.choice(arrays)
             extent, names = array.extents[0], (array.name,)
-        return Invoke(function.name, floats, (extent,), names, tuple(structs), function.returns)
+        integers = [extent]
+        if any(p.name == LEVELS for p in function.parameters):
+            integers.append(self.rng.choice(("1", "3", f"{self._some_integer(scope)} % 4")))
+        return Invoke(function.name, floats, tuple(integers), names, tuple(structs), function.returns)
 
     def _positive(self, scope: Scope, depth: int) -> Expr:
         value = self._expr(scope, depth)
