@@ -59,6 +59,7 @@ bench: $(TEST_READY) ## the tables and figures of docs and README (out/)
 	$(BIN)/python -m bench.table
 	$(BIN)/python -m bench.sweep
 	$(BIN)/python -m bench.native
+	$(BIN)/python -m bench.peers
 	$(BIN)/python -m bench.batch
 	$(BIN)/python -m bench.compile_time
 	$(BIN)/python -m bench.model_speed

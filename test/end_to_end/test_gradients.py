@@ -13,6 +13,7 @@ from cases import CASES, Case
 from pipelines import PIPELINES, REFERENCE, gradient_at
 
 import tapeflow
+from bench.peers import PROGRAMS
 from bench.primal import compile_primal
 from bench.suite import SUITE, Kernel
 from tapeflow.api import Gradient, Result
@@ -53,6 +54,25 @@ def assert_same_bits(ours: tuple[Result, list[Any]], theirs: tuple[Result, list[
         np.testing.assert_array_equal(value, theirs[0].gradients[name])
 
 
+def assert_equals_autograd(kernel: Kernel, size: str) -> None:
+    grad = gradient(kernel.source, kernel.wrt, REFERENCE)
+    arguments = kernel.arguments(size)
+
+    def value(*moved: Any) -> float:
+        return kernel.reference(anp, *(arguments | dict(zip(kernel.wrt, moved, strict=True))).values())
+
+    expected = autograd.grad(value, argnum=list(range(len(kernel.wrt))))(*(arguments[name] for name in kernel.wrt))
+    result = grad(*copies(list(arguments.values())))
+    assert result.value == pytest.approx(kernel.reference(np, *arguments.values()), rel=1e-12)
+    for name, reference in zip(kernel.wrt, expected, strict=True):
+        assert np.linalg.norm(result.gradients[name] - reference) <= 1e-12 * np.linalg.norm(reference)
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - SUITE.keys()))
+def test_programs_of_peers_equal_autograd(name: str):
+    assert_equals_autograd(PROGRAMS[name], "mini")
+
+
 @pytest.mark.parametrize("size", ["mini", "paper"])
 @pytest.mark.parametrize("kernel", SUITE.values(), ids=SUITE)
 class TestSuite:
@@ -62,16 +82,7 @@ class TestSuite:
         assert report.passed, str(report)
 
     def test_equals_autograd(self, kernel: Kernel, size: str):
-        grad = gradient(kernel.source, kernel.wrt, REFERENCE)
-        arguments = kernel.arguments(size)
-
-        def value(*moved: Any) -> float:
-            return kernel.reference(anp, *(arguments | dict(zip(kernel.wrt, moved, strict=True))).values())
-
-        expected = autograd.grad(value, argnum=list(range(len(kernel.wrt))))(*(arguments[name] for name in kernel.wrt))
-        found = grad(*copies(list(arguments.values()))).gradients
-        for name, reference in zip(kernel.wrt, expected, strict=True):
-            assert np.linalg.norm(found[name] - reference) <= 1e-12 * np.linalg.norm(reference)
+        assert_equals_autograd(kernel, size)
 
     @pytest.mark.parametrize("pipeline", PIPELINES)
     def test_has_the_same_bits_at_every_stage_and_call(self, kernel: Kernel, size: str, pipeline: str):
