@@ -185,6 +185,7 @@ double f(int n, const double x[n])
       s += 1;
     double inverse = 1 / x[i], third = inverse / 3;
     s += x[i] != 0 ? third : 2 * x[i];
+    s += x[i] >= 0 ? 1 / (1 + exp(-x[i])) : exp(x[i]) / (1 + exp(x[i]));
   }
   return s;
 }
@@ -192,10 +193,12 @@ double f(int n, const double x[n])
 
 
 def test_an_untaken_branch_that_would_divide_by_zero_stays_out(tmp_path: Path):
-    x = np.array([0.0, 4.0, -1.0])
-    found = compiled(tmp_path, UNTAKEN, ["x"])(3, x).gradients["x"]
-    slope = [(np.cos(v) * v - np.sin(v)) / v**2 - 1 / (3 * v**2) if v else 2.0 for v in x]
-    np.testing.assert_allclose(found, [slope[0], slope[1] + 0.25, slope[2]], rtol=1e-14)
+    x = np.array([0.0, 4.0, -1.0, -1000.0, 1000.0])
+    found = compiled(tmp_path, UNTAKEN, ["x"])(5, x).gradients["x"]
+    root = np.array([0.5 / np.sqrt(v) if v > 0 else 0.0 for v in x])
+    slope = np.array([(np.cos(v) * v - np.sin(v)) / v**2 - 1 / (3 * v**2) if v else 2.0 for v in x])
+    small = np.exp(-abs(x))
+    np.testing.assert_allclose(found, root + slope + small / (1 + small) ** 2, rtol=1e-14)
 
 
 LOGSUM = """
