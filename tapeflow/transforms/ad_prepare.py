@@ -45,6 +45,7 @@ from tapeflow.transforms.bound_array_sizes import bound_array_sizes
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.gather_tables import gather_tables
+from tapeflow.transforms.hoist_subscripts import hoist_subscripts
 from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.lower_affine import lower_affine
@@ -238,6 +239,7 @@ def prepare(
     simplify(function)
     lift_array_sizes(function)
     bound_array_sizes(function)
+    hoist_subscripts(function)
     unify_common_subexpressions(function)
     if forward_stores_to_loads(function):
         # What was loaded may be a subscript, or be computed from as what was stored is.

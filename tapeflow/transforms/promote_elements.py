@@ -12,6 +12,9 @@ scf.for %j = %c0 to %m step %c1 {              %t = memref.load %y[%i]
 So the adjoint of the element is carried in a register too. Applies where array and subscripts are from outside of the
 loop, and nothing in the loop may touch the element in another way. The element must exist, or be reached by every
 iteration; a loop that may run none has a branch before and behind it then. The order of additions does not change.
+
+An element that a loop only loads is loaded before it, if it is overwritten later: then its value is taped once, not in
+each iteration. One that is not can be loaded again wherever it is needed.
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.block_runs import surely_runs
 from tapeflow.analysis.block_tree import enclosing
-from tapeflow.analysis.known_elements import MOST_COMPARED, Element, Row, element_of, surely_apart
-from tapeflow.analysis.roots import VIEWS, is_array, roots
+from tapeflow.analysis.known_elements import MOST_COMPARED, Element, element_of, surely_apart
+from tapeflow.analysis.loops import Loop
+from tapeflow.analysis.roots import VIEWS, is_array, roots, written_arrays
 from tapeflow.analysis.source_names import set_source_name, source_name
+from tapeflow.analysis.unchanging import Unchanging
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import Constants
@@ -47,7 +52,7 @@ def promote_elements(function: func.FuncOp) -> bool:
         function: structured, its repeated subscripts unified.
     """
     promotion = _Promotion(function)
-    for loop in [op for op in function.body.walk() if isinstance(op, scf.ForOp)]:
+    for loop in [op for op in function.body.walk() if isinstance(op, Loop)]:
         promotion.of_loop(loop)
     if promotion.changed:
         promote_scalars(function)
@@ -55,8 +60,8 @@ def promote_elements(function: func.FuncOp) -> bool:
 
 
 @dataclass(frozen=True)
-class _Accumulated:
-    """An element that a loop loads and stores.
+class _Accessed:
+    """An element that a loop accumulates into, or only loads.
 
     Attributes:
         accesses: its loads and stores there.
@@ -67,50 +72,55 @@ class _Accumulated:
     accesses: Sequence[_Access]
     reached: Sequence[_Bounds] | None
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the loop stores to it."""
+        return any(isinstance(op, memref.StoreOp) for op in self.accesses)
+
 
 class _Promotion:
-    """What is known of a function's accesses: which elements surely exist at a loop."""
+    """What is known of a function's accesses: which elements surely exist at a loop, and which are overwritten."""
 
     def __init__(self, function: func.FuncOp):
         self.changed = False
         self._constants = Constants(function)
-        self._positions: dict[Operation, int] = {}
-        self._first: dict[tuple[Block, Element], int] = {}
+        self._direct: set[tuple[Block, Element]] = set()
+        # Asked now: the stores that the analysis knows may go.
+        unchanging = Unchanging(function)
+        self._overwritten: set[Operation] = set()
         for op in function.body.walk():
-            self._positions[op] = len(self._positions)
             if isinstance(op, _Access) and op.parent is not None:
-                self._first.setdefault((op.parent, _element(op)), self._positions[op])
+                self._direct.add((op.parent, _element(op)))
+                if isinstance(op, memref.LoadOp) and not unchanging.element(op):
+                    self._overwritten.add(op)
 
-    def of_loop(self, loop: scf.ForOp) -> None:
-        """Promote the elements that `loop` accumulates into."""
-        for element, accumulated in _accumulated(loop).items():
+    def of_loop(self, loop: Loop) -> None:
+        """Promote the elements that `loop` accumulates into, and those that it loads and something overwrites later."""
+        for element, accessed in _accessed(loop).items():
+            if accessed.is_stored:
+                if isinstance(loop, scf.WhileOp):
+                    continue
+            elif self._overwritten.isdisjoint(accessed.accesses):
+                continue
             if self._exists(element, loop):
-                self._promote(loop, accumulated.accesses, ())
-            elif accumulated.reached is not None:
-                self._promote(loop, accumulated.accesses, accumulated.reached)
+                self._promote(loop, accessed, ())
+            elif accessed.reached is not None:
+                self._promote(loop, accessed, accessed.reached)
 
-    def _exists(self, element: Element, loop: scf.ForOp) -> bool:
-        """Whether `element` is in bounds, or is accessed in any case before `loop` begins."""
+    def _exists(self, element: Element, loop: Loop) -> bool:
+        """Whether `element` is in bounds, or is accessed in any case where `loop` is: before it or behind it."""
         shape = _type(element.row.array).get_shape()
         if not any(element.row.bases) and all(
             0 <= offset < extent for offset, extent in zip(element.offsets, shape, strict=True)
         ):
             return True
-        inside: Operation = loop
         assert loop.parent is not None
-        for block in enclosing(loop.parent):
-            around = block.find_ancestor_op_in_block(inside)
-            first = self._first.get((block, element))
-            assert around is not None
-            if first is not None and first < self._positions[around]:
-                return True
-            inside = around
-        return False
+        return any((block, element) in self._direct for block in enclosing(loop.parent))
 
-    def _promote(self, loop: scf.ForOp, accesses: Sequence[_Access], reached: Sequence[_Bounds]) -> None:
-        """Have a scalar variable in place of the element that `accesses` are to, in `loop`."""
+    def _promote(self, loop: Loop, accessed: _Accessed, reached: Sequence[_Bounds]) -> None:
+        """Have a scalar variable in place of an element in `loop`."""
         self.changed = True
-        first = accesses[0]
+        first = accessed.accesses[0]
         array, indices, name = first.memref, list(first.indices), source_name(first.memref)
         before = LocatedBuilder(InsertPoint.before(loop), place=place_of(first))
         behind = LocatedBuilder(InsertPoint.after(loop), place=place_of(first))
@@ -120,19 +130,22 @@ class _Promotion:
         condition = _all_run(reached, before)
         if condition is None:
             before.insert(memref.StoreOp.get(before.value(memref.LoadOp.get(array, indices), name), variable, []))
-            behind.insert(memref.StoreOp.get(behind.value(memref.LoadOp.get(variable, [])), array, indices))
+            if accessed.is_stored:
+                behind.insert(memref.StoreOp.get(behind.value(memref.LoadOp.get(variable, [])), array, indices))
         else:
-            loaded, otherwise, stored = before.block(), before.block(), before.block()
+            loaded, otherwise = before.block(), before.block()
             element = before.into(loaded).value(memref.LoadOp.get(array, indices), name)
             before.into(loaded).insert(scf.YieldOp(element))
             before.into(otherwise).insert(scf.YieldOp(self._constants.zero(element.type)))
             chosen = scf.IfOp(condition, [element.type], Region(loaded), Region(otherwise))
             before.insert(memref.StoreOp.get(before.named(chosen, name)[0], variable, []))
-            value = before.into(stored).value(memref.LoadOp.get(variable, []))
-            before.into(stored).insert(memref.StoreOp.get(value, array, indices))
-            before.into(stored).insert(scf.YieldOp())
-            behind.insert(scf.IfOp(condition, [], Region(stored), Region()))
-        for access in accesses:
+            if accessed.is_stored:
+                stored = before.block()
+                value = before.into(stored).value(memref.LoadOp.get(variable, []))
+                before.into(stored).insert(memref.StoreOp.get(value, array, indices))
+                before.into(stored).insert(scf.YieldOp())
+                behind.insert(scf.IfOp(condition, [], Region(stored), Region()))
+        for access in accessed.accesses:
             _redirect(access, variable)
 
 
@@ -159,54 +172,54 @@ def _redirect(access: _Access, variable: SSAValue) -> None:
 def _all_run(loops: Sequence[_Bounds], build: LocatedBuilder) -> SSAValue | None:
     """Whether loops of these bounds all run an iteration; None if there are none."""
     condition = None
-    for lower, upper in loops:
+    for lower, upper in dict.fromkeys(loops):
         runs = build.value(arith.CmpiOp(lower, upper, "slt"))
         condition = runs if condition is None else build.value(arith.AndIOp(condition, runs))
     return condition
 
 
-def _accumulated(loop: scf.ForOp) -> dict[Element, _Accumulated]:
-    """The elements that `loop` loads and stores, and does not touch in another way."""
+def _accessed(loop: Loop) -> dict[Element, _Accessed]:
+    """The elements that `loop` loads, and does not touch in another way than by storing to them here and there."""
     accesses: dict[SSAValue, list[_Access]] = {}
-    otherwise: set[SSAValue] = set()
+    used: set[SSAValue] = set()
+    written: set[SSAValue] = set()
     for op in loop.walk():
-        if isinstance(op, _Access):
-            found = roots(op.memref)
-            for root in found:
-                accesses.setdefault(root, []).append(op)
-            if len(found) > 1:
-                otherwise |= found
+        if isinstance(op, _Access) and len(found := roots(op.memref)) == 1:
+            accesses.setdefault(next(iter(found)), []).append(op)
         elif not isinstance(op, (*VIEWS, memref.DimOp)):
-            otherwise.update(root for array in op.operands if is_array(array) for root in roots(array))
-    result: dict[Element, _Accumulated] = {}
+            used.update(root for array in op.operands if is_array(array) for root in roots(array))
+            written.update(root for array in written_arrays(op) for root in roots(array))
+    result: dict[Element, _Accessed] = {}
     for root, ops in accesses.items():
-        if root not in otherwise and isinstance(root, BlockArgument) | isinstance(root.owner, memref.AllocaOp):
-            result |= {element: _Accumulated(its, _reached(loop, its)) for element, its in _of_root(loop, ops)}
+        if root not in written and isinstance(root, BlockArgument) | isinstance(root.owner, memref.AllocaOp):
+            for element, its in _of_root(loop, ops):
+                accessed = _Accessed(its, _reached(loop, its))
+                if root not in used or not accessed.is_stored:
+                    result[element] = accessed
     return result
 
 
-def _of_root(loop: scf.ForOp, accesses: Sequence[_Access]) -> Iterator[tuple[Element, Sequence[_Access]]]:
-    """The elements that `accesses`, all that `loop` has to one array, load and store; each with its own accesses."""
+def _of_root(loop: Loop, accesses: Sequence[_Access]) -> Iterator[tuple[Element, Sequence[_Access]]]:
+    """The elements that `accesses`, all that `loop` has to one array, load; each with its own accesses.
+
+    None that is stored to may be loaded by an access to another element, and none may be stored to by one.
+    """
     by_element: dict[Element, list[_Access]] = {}
     for op in accesses:
         by_element.setdefault(_element(op), []).append(op)
-    rows: dict[Row, list[Element]] = {}
-    for element in by_element:
-        rows.setdefault(element.row, []).append(element)
+    stored = {_element(op) for op in accesses if isinstance(op, memref.StoreOp)}
     for element, its in by_element.items():
-        if {memref.LoadOp, memref.StoreOp} != set(map(type, its)) or not its[0].indices:
+        if not its[0].indices or not any(isinstance(op, memref.LoadOp) for op in its):
             continue
         if any(loop.is_ancestor(part.owner) for part in (its[0].memref, *its[0].indices)):
             continue
         # Those of its own row are apart from it.
-        if len(by_element) - len(rows[element.row]) > MOST_COMPARED:
-            continue
-        others = (other for row, elements in rows.items() if row != element.row for other in elements)
-        if all(surely_apart(element, other) for other in others):
+        others = [other for other in (by_element if element in stored else stored) if other.row != element.row]
+        if len(others) <= MOST_COMPARED and all(surely_apart(element, other) for other in others):
             yield element, its
 
 
-def _reached(loop: scf.ForOp, accesses: Sequence[_Access]) -> Sequence[_Bounds] | None:
+def _reached(loop: Loop, accesses: Sequence[_Access]) -> Sequence[_Bounds] | None:
     """The bounds of the loops that must all run an iteration, and then reach one of `accesses`; None if none does.
 
     All are from outside of `loop`, and those of loops that surely run are left out.

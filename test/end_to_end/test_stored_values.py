@@ -72,6 +72,33 @@ def numbers(*shape: int) -> np.ndarray:
             id="an integer counted in an array",
         ),
         pytest.param(
+            """#include <math.h>
+            double f(int n, double x[n]) {
+              double s = 0;
+              for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) s += sin(x[i] * j); x[i] = x[i] * x[i]; }
+              return s; }""",
+            "x",
+            [N, numbers(N)],
+            8 * N,
+            id="overwritten behind the loop that reads it",
+        ),
+        pytest.param(
+            """#include <math.h>
+            double f(int n, int m, double *x, double *c) {
+              double s = 0;
+              for (int i = 0; i < n; i++)
+                for (int j = 0; j < m; j++) {
+                  for (int k = i; k < m; k++) c[i * m + j] += sin(x[i * m + 1] * k);
+                  while (s < c[i * m + j]) s = s * 1.5 + x[i * m + 1] * x[i * m + 1] * 0.1;
+                }
+              for (int i = 0; i < n * m; i++) x[i] = c[i] * 2;
+              return s; }""",
+            "x,c",
+            [3, 4, numbers(12), numbers(12)],
+            8 * 3 + 8 * 3 * 4,
+            id="overwritten in another loop",
+        ),
+        pytest.param(
             """static double g(int n, double *p) { if (n < 0) return 1; double t = p[n]; return t * t * g(n - 1, p); }
             double f(double a, double x[3]) {
               double s = 0;

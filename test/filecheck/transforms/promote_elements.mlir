@@ -133,3 +133,83 @@ func.func @kept(%n: index, %k: index, %x: memref<?xf64>, %y: memref<?xf64>, %z: 
 // CHECK:           memref.store {{%.*}}, %z[%k]
 // CHECK:           scf.if
 // CHECK:             memref.store {{%.*}}, %w[%k]
+
+// -----
+
+// What a loop only loads is loaded before it if it is overwritten later, so that it is taped once. The element is also
+// accessed behind the loop, so it exists. What nobody overwrites can be loaded again anywhere.
+
+func.func @loaded(%n: index, %m: index, %a: memref<?xf64>, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %0 = memref.load %x[%i] : memref<?xf64>
+      %1 = memref.load %a[%i] : memref<?xf64>
+      %2 = arith.mulf %0, %1 : f64
+      memref.store %2, %y[%j] : memref<?xf64>
+    }
+    %3 = memref.load %x[%i] : memref<?xf64>
+    %4 = arith.mulf %3, %3 : f64
+    memref.store %4, %x[%i] : memref<?xf64>
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @loaded
+// CHECK:         scf.for %i = %c0 to %n step %c1 {
+// CHECK-NEXT:      %x_1 = memref.load %x[%i] : memref<?xf64>
+// CHECK-NEXT:      scf.for %j = %c0 to %m step %c1 {
+// CHECK-NEXT:        [[A:%.*]] = memref.load %a[%i] : memref<?xf64>
+// CHECK-NEXT:        arith.mulf %x_1, [[A]] : f64
+// CHECK-NEXT:        memref.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:      arith.mulf %x_1, %x_1 : f64
+
+// -----
+
+// A branch asks where the element may not exist. It stays where something in the loop may write to it, and where a
+// branch in the loop decides whether it exists. Subscripts that stay the same are computed outside.
+
+func.func @loaded_in_another_loop(%n: index, %m: index, %k: index, %p: memref<?xindex>, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %row = arith.muli %i, %m : index
+      %place = arith.addi %row, %k : index
+      %0 = memref.load %x[%place] : memref<?xf64>
+      %1 = memref.load %y[%i] : memref<?xf64>
+      %2 = arith.mulf %0, %1 : f64
+      %to = memref.load %p[%j] : memref<?xindex>
+      memref.store %2, %y[%to] : memref<?xf64>
+      %3 = arith.cmpf ogt, %2, %zero : f64
+      scf.if %3 {
+        %4 = memref.load %x[%k] : memref<?xf64>
+        memref.store %4, %y[%to] : memref<?xf64>
+      }
+    }
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %x[%i] : memref<?xf64>
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @loaded_in_another_loop
+// CHECK:         scf.for %i = %c0 to %n step %c1 {
+// CHECK-NEXT:      %row = arith.muli %i, %m : index
+// CHECK-NEXT:      %place = arith.addi %row, %k : index
+// CHECK-NEXT:      [[RUNS:%.*]] = arith.cmpi slt, %c0, %m : index
+// CHECK-NEXT:      %x_1 = scf.if [[RUNS]] -> (f64) {
+// CHECK-NEXT:        %x_2 = memref.load %x[%place] : memref<?xf64>
+// CHECK-NEXT:        scf.yield %x_2 : f64
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %zero : f64
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.for %j = %c0 to %m step %c1 {
+// CHECK-NEXT:        [[Y:%.*]] = memref.load %y[%i] : memref<?xf64>
+// CHECK-NEXT:        arith.mulf %x_1, [[Y]] : f64
+// CHECK:             scf.if
+// CHECK-NEXT:          memref.load %x[%k] : memref<?xf64>
