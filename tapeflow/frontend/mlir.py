@@ -101,6 +101,8 @@ def _hint_for_unknown(message: str) -> str | None:
 
 
 def _hint_for_lowering(name: str) -> str | None:
+    if name.startswith("linalg.winograd"):
+        return "leave the convolution as it was, without the pass that made its Winograd form"
     lowered = next((option for start, option in _LOWERED_BY.items() if name.startswith(start)), None)
     return lowered and f"make of it what Tapeflow reads: mlir-opt {lowered}"
 

@@ -31,7 +31,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.affine_parser import AffineParser
 from xdsl.universe import Universe
 
-from tapeflow.dialects import affine_more, arith_more, math_more, memref_more
+from tapeflow.dialects import affine_more, arith_more, linalg_more, math_more, memref_more
 from tapeflow.frontend import mlir_linalg
 
 Parse = Callable[[Parser], Operation]
@@ -51,7 +51,8 @@ def _filled(name: str, factory: Callable[[], Dialect]) -> Callable[[], Dialect]:
         parsers = {op.name: _reading(op, parse) for op, parse in _PARSERS.get(name, {}).items()}
         parsers |= {op.name: op for op in _READERS.get(name, list)()}
         operations = [parsers.pop(op.name, op) for op in stock.operations]
-        return Dialect(name, [*operations, *parsers.values()], list(stock.attributes))
+        attributes = [*stock.attributes, *(linalg_more.ATTRIBUTES if name == "linalg" else [])]
+        return Dialect(name, [*operations, *parsers.values()], attributes)
 
     return fill
 
@@ -427,6 +428,7 @@ _PARSERS: Mapping[str, Mapping[type[Operation], Parse]] = {
         affine.LoadOp: _affine_load,
         affine.StoreOp: _affine_store,
     },
+    "linalg": {linalg_more.SoftmaxOp: mlir_linalg.parse_softmax},
     "memref": {
         memref.CopyOp: _copy,
         memref.CastOp: _cast,
