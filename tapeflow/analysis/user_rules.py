@@ -177,35 +177,48 @@ def check_arrays_apart(call: func.CallOp) -> None:
                 )
 
 
+_DO_WITHOUT = "give the rule to a function that takes what it needs of the array as numbers, which are taped"
+
+
 def check_arrays_last(call: func.CallOp) -> None:
     """Refuse `call`, whose vjp gets its arrays as they are in the reverse sweep, if it looks at one that changed.
 
     Raises:
-        TapeflowError: an array may be written after the call, and the vjp looks at it.
+        TapeflowError: an array may be written after the call, or be gone, and the vjp looks at it.
     """
     for position in _integers(call.attributes[_READS]):
-        if _changes_after(call, call.arguments[position]):
+        lost = _how_lost(call, call.arguments[position])
+        if lost is not None:
+            reason, hint = lost
             raise TapeflowError(
-                f"the rule of '{call.callee.string_value()}' looks at an array in the reverse sweep that changes after "
-                "this call",
+                f"the rule of '{call.callee.string_value()}' looks at an array in the reverse sweep that {reason}",
                 location=call.location,
-                hint="give it an array of its own, or a rule that does without what the array held",
+                hint=hint,
             )
 
 
-def _changes_after(call: func.CallOp, array: SSAValue) -> bool:
-    """Whether `array` may be written, or be gone, between `call` and the end of its function."""
+def _how_lost(call: func.CallOp, array: SSAValue) -> tuple[str, str] | None:
+    """How `array` may be written, or be gone, between `call` and the end of its function, and what to do about it."""
     function: Operation | None = call
     while function is not None and not isinstance(function, func.FuncOp):
         function = function.parent_op()
     assert function is not None
-    if sweep_of(function) is not None or not all(is_top_block(defining_block(root)) for root in roots(array)):
-        return True
+    if sweep_of(function) is not None:
+        return (
+            "may change between the sweeps of the function that this call is in, which stays a call itself",
+            f"{_DO_WITHOUT}; or have that function inlined: inline_limit=-1, and no recursion",
+        )
+    if not all(is_top_block(defining_block(root)) for root in roots(array)):
+        return "is local to a loop or branch, and gone by then", _DO_WITHOUT
     around = function.body.block.find_ancestor_op_in_block(call)
-    while around is not None:
-        for op in around.walk():
-            written = () if op is call and call.parent_op() is function else written_arrays(op)
-            if any(roots(it) & roots(array) for it in written):
-                return True
-        around = around.next_op
-    return False
+    assert around is not None
+    if any(_writes(op, array) for op in around.walk() if op is not call or call is not around):
+        return "changes after this call, in the loop or branch that it is in", _DO_WITHOUT
+    while (around := around.next_op) is not None:
+        if any(_writes(op, array) for op in around.walk()):
+            return "changes after this call", "copy it before, and give the call the copy, an array of its own"
+    return None
+
+
+def _writes(op: Operation, array: SSAValue) -> bool:
+    return any(roots(written) & roots(array) for written in written_arrays(op))

@@ -1,4 +1,4 @@
-"""What xDSL 0.75's affine dialect lacks of MLIR's: `affine.max`, and `affine.parallel` with reductions.
+"""What xDSL 0.75's affine dialect lacks of MLIR's: `affine.max`, `affine.parallel` with reductions, and small ones.
 
 xDSL has an `affine.parallel`, but takes neither the numbers that real generic text names reductions by nor operands
 as MLIR counts them. Ours stands in its place where Tapeflow parses MLIR.
@@ -6,10 +6,20 @@ as MLIR counts them. Ours stands in its place where Tapeflow parses MLIR.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntElementsAttr, IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    BoolAttr,
+    DenseIntElementsAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+)
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    operand_def,
     prop_def,
     region_def,
     result_def,
@@ -74,3 +84,39 @@ class ParallelOp(IRDLOperation):
                 raise VerifyException("expected a group of bounds for each dimension")
         if len(self.body.block.args) != len(self.steps):
             raise VerifyException("expected a variable for each dimension")
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element will be used; it computes nothing."""
+
+    name = "affine.prefetch"
+
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType())
+    is_write = prop_def(BoolAttr, prop_name="isWrite")
+    locality_hint = prop_def(IntegerAttr, prop_name="localityHint")
+    is_data_cache = prop_def(BoolAttr, prop_name="isDataCache")
+    map = prop_def(AffineMapAttr)
+
+
+@irdl_op_definition
+class DelinearizeIndexOp(IRDLOperation):
+    """The subscripts in an array of the extents `basis` of its element `linear_index`, counted row by row.
+
+    The first extent is not needed. `%q:2 = affine.delinearize_index %k into (%n, %m) : index, index` are k floordiv m
+    and k mod m.
+    """
+
+    name = "affine.delinearize_index"
+
+    linear_index = operand_def(IndexType())
+    basis = var_operand_def(IndexType())
+    results_ = var_result_def(IndexType())
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        """Check that there is a result for each extent."""
+        if len(self.basis) != len(self.results_) or not self.basis:
+            raise VerifyException("expected as many results as extents, and one or more")

@@ -73,8 +73,14 @@ def _parse(name: str, text: str) -> ModuleOp:
     try:
         module = LocatingParser(context, text, name).parse_module()
     except ParseError as error:
+        place = str(error.span.get_location())
+        unknown = re.match(r"Operation (\S+) is not registered", error.msg)
+        if unknown is None:
+            raise TapeflowError(error.msg, location=place) from error
         raise TapeflowError(
-            error.msg, location=str(error.span.get_location()), hint=_hint_for_unknown(error.msg)
+            f"'{unknown[1]}' is not an operation that Tapeflow reads",
+            location=place,
+            hint=_hint_for_lowering(unknown[1]) or "write it with the operations of scf, arith, math and memref",
         ) from error
     except VerifyException as error:
         # Attributes and types verify themselves while they are parsed, and do not know where they stand.
@@ -87,6 +93,8 @@ def _parse(name: str, text: str) -> ModuleOp:
 
 
 _LOWERED_BY = {
+    "affine.linearize_index": "--affine-expand-index-ops",
+    "affine.delinearize_index": "--affine-expand-index-ops",
     "linalg.": "--linalg-generalize-named-ops",
     "scf.forall": "--scf-forall-to-for",
     "affine.": "--lower-affine",
@@ -94,13 +102,9 @@ _LOWERED_BY = {
 """The pass of mlir-opt that makes of an operation what is read here, by the beginning of its name."""
 
 
-def _hint_for_unknown(message: str) -> str | None:
-    """What to do about an operation that is not known, if MLIR can turn it into some that are."""
-    unknown = re.match(r"Operation (\S+) is not registered", message)
-    return _hint_for_lowering(unknown[1]) if unknown else None
-
-
 def _hint_for_lowering(name: str) -> str | None:
+    if name.startswith("linalg.winograd"):
+        return "leave the convolution as it was, without the pass that made its Winograd form"
     lowered = next((option for start, option in _LOWERED_BY.items() if name.startswith(start)), None)
     return lowered and f"make of it what Tapeflow reads: mlir-opt {lowered}"
 

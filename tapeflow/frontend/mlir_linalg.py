@@ -1,8 +1,8 @@
-"""The named `linalg` operations that xDSL 0.75 lacks or cannot lower, read as the `linalg.generic` each stands for.
+"""Named `linalg` operations, read as the `linalg.generic` each stands for, and `linalg.softmax`.
 
-Pretty text, `linalg.matvec ins(%A, %x : ...) outs(%y : ...)`, leaves the body out, and it is made from the tables
-here; generic text has it, and it is taken as it is. Contractions are written as `numpy.einsum` writes them, with sums
-of letters for the windows of a convolution: `i+j,j->i`. Loops run over the letters of the output, then the others.
+Pretty text, `linalg.matvec ins(%A, %x : ...) outs(%y : ...)`, leaves the body out, and it is made from the table of
+named operations; generic text has it, and it is taken as it is. `linalg.generic`, `index`, `yield` and `transpose`
+are xDSL's.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    AnyFloat,
     DenseArrayBase,
-    FloatAttr,
+    IntegerAttr,
     MemRefType,
     ShapedType,
     TensorType,
@@ -29,90 +27,15 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-Values = Sequence[SSAValue]
-Body = Callable[[Values], list[Operation]]
-"""From the elements of the operands the operations of a body; the last one's result is yielded."""
-Operator = Callable[..., Operation]
-
-
-def _chain(first: Operation, then: Callable[[SSAValue], Operation]) -> list[Operation]:
-    return [first, then(first.results[0])]
-
-
-def _is_float(values: Values) -> bool:
-    return isinstance(values[-1].type, AnyFloat)
-
-
-def _multiply_and_add(values: Values) -> list[Operation]:
-    x, y, sum_ = values
-    if _is_float(values):
-        return _chain(arith.MulfOp(x, y), lambda product: arith.AddfOp(sum_, product))
-    return _chain(arith.MuliOp(x, y), lambda product: arith.AddiOp(sum_, product))
-
-
-def _simply(of_floats: Operator, of_integers: Operator | None = None) -> Body:
-    def body(values: Values) -> list[Operation]:
-        operator = of_floats if _is_float(values) else of_integers
-        if operator is None:
-            raise VerifyException("it is for floats only")
-        return [operator(*values[:-1])]
-
-    return body
-
-
-def _square(values: Values) -> list[Operation]:
-    x, _ = values
-    return [arith.MulfOp(x, x) if _is_float(values) else arith.MuliOp(x, x)]
-
-
-def _reciprocal(values: Values) -> list[Operation]:
-    type_ = values[0].type
-    if not isinstance(type_, AnyFloat):
-        raise VerifyException("it is for floats only")
-    return _chain(arith.ConstantOp(FloatAttr(1.0, type_)), lambda one: arith.DivfOp(one, values[0]))
-
-
-CONTRACTIONS: Mapping[str, str] = {
-    "batch_matmul": "bmk,bkn->bmn",
-    "batch_matmul_transpose_a": "bkm,bkn->bmn",
-    "batch_matmul_transpose_b": "bmk,bnk->bmn",
-    "batch_matvec": "bmk,bk->bm",
-    "batch_reduce_matmul": "bmk,bkn->mn",
-    "batch_vecmat": "bk,bkn->bn",
-    "conv_1d": "i+j,j->i",
-    "conv_2d": "i+k j+l,kl->ij",
-    "conv_3d": "i+l j+m k+n,lmn->ijk",
-    "dot": "i,i->",
-    "matmul_transpose_a": "km,kn->mn",
-    "matmul_transpose_b": "mk,nk->mn",
-    "matvec": "mn,n->m",
-    "vecmat": "m,mn->n",
-}
-"""Sums of products of two operands, added to the third, by name; spaces part subscripts where there are sums."""
-
-ELEMENTWISE: Mapping[str, tuple[int, Body]] = {
-    "abs": (1, _simply(math.AbsFOp, math.AbsIOp)),
-    "ceil": (1, _simply(math.CeilOp)),
-    "div": (2, _simply(arith.DivfOp, arith.DivSIOp)),
-    "erf": (1, _simply(math.ErfOp)),
-    "floor": (1, _simply(math.FloorOp)),
-    "negf": (1, _simply(arith.NegfOp)),
-    "powf": (2, _simply(math.PowFOp)),
-    "reciprocal": (1, _reciprocal),
-    "round": (1, _simply(math.RoundOp)),
-    "rsqrt": (1, _simply(math.RsqrtOp)),
-    "square": (1, _square),
-    "tanh": (1, _simply(math.TanhOp)),
-}
-"""Operations on elements by name: the number of inputs, and the body."""
+from tapeflow.dialects.linalg_more import SoftmaxOp
+from tapeflow.frontend.mlir_linalg_bodies import Values
+from tapeflow.frontend.mlir_linalg_names import NAMED, Named, maps_of, region_of
 
 
 def operations() -> list[type[Operation]]:
     """What reads each of these operations, in pretty and in generic text."""
-    named = [_named(name, 2, _multiply_and_add) for name in CONTRACTIONS]
-    named += [_named(name, inputs, body) for name, (inputs, body) in ELEMENTWISE.items()]
     return [
-        *named,
+        *(_named(name, row) for name, row in NAMED.items()),
         _reading("broadcast", _parse_broadcast, _broadcast),
         _reading("map", _parse_map, _map),
         _reading("reduce", _parse_reduce, _reduce),
@@ -168,60 +91,25 @@ def _generic(
     return GenericOp(inputs, outputs, body, [AffineMapAttr(map_) for map_ in maps], kinds, result_types)
 
 
-# Contractions and operations on elements
+# The table
 
 
-def _named(name: str, inputs: int, body: Body) -> type[Operation]:
+def _named(name: str, row: Named) -> type[Operation]:
     def make(
-        operands: Values, types: Sequence[Attribute], _attributes: Mapping[str, Attribute], regions: Sequence[Region]
+        operands: Values, types: Sequence[Attribute], attributes: Mapping[str, Attribute], regions: Sequence[Region]
     ) -> Operation:
-        maps = _named_maps(name, inputs, operands)
-        return _generic(operands[:inputs], operands[inputs:], maps, regions[0].clone(), types)
+        maps = maps_of(row, operands, attributes)
+        return _generic(operands[: row.inputs], operands[row.inputs :], maps, regions[0].clone(), types)
 
     def parse(parser: Parser) -> Operation:
+        attributes = parser.parse_optional_attr_dict()
         ins, outs = _operands(parser)
         types = _result_types(parser, outs)
-        maps = _named_maps(name, inputs, [*ins, *outs])
-        elements = [_element(operand) for operand in [*ins, *outs]]
-        if len(set(elements)) != 1:
-            raise VerifyException(
-                "its arrays have different element types: make it generic, with mlir-opt --linalg-generalize-named-ops"
-            )
-        return _generic(ins, outs, maps, _body(elements, body), types)
+        maps = maps_of(row, [*ins, *outs], attributes)
+        body = region_of(row, [_element(operand) for operand in [*ins, *outs]], attributes)
+        return _generic(ins, outs, maps, body, types)
 
     return _reading(name, parse, make)
-
-
-def _named_maps(name: str, inputs: int, operands: Values) -> list[AffineMap]:
-    if len(operands) != inputs + 1:
-        raise VerifyException(f"expected {inputs} inputs and 1 output, but {len(operands)} operands are given")
-    if name in ELEMENTWISE:
-        return [AffineMap.identity(_rank(operands[-1]))] * len(operands)
-    return einsum_maps(CONTRACTIONS[name])
-
-
-def einsum_maps(subscripts: str) -> list[AffineMap]:
-    """The indexing maps of `ab,bc->ac`: a letter an iterator, those of the output first, in order."""
-    operands = subscripts.replace("->", ",").split(",")
-    letters = list(dict.fromkeys(letter for part in [operands[-1], *operands] for letter in part if letter.isalpha()))
-
-    def subscript(text: str) -> AffineExpr:
-        first, *others = (AffineExpr.dimension(letters.index(letter)) for letter in text.split("+"))
-        for other in others:
-            first += other
-        return first
-
-    return [
-        AffineMap(len(letters), 0, tuple(subscript(each) for each in (part.split() if "+" in part else part)))
-        for part in operands
-    ]
-
-
-def _body(elements: Sequence[Attribute], body: Body) -> Region:
-    block = Block(arg_types=elements)
-    operations = body(block.args)
-    block.add_ops([*operations, YieldOp(operations[-1].results[0])])
-    return Region(block)
 
 
 def _element(operand: SSAValue) -> Attribute:
@@ -318,6 +206,25 @@ def _parse_broadcast(parser: Parser) -> Operation:
     block = Block(arg_types=elements)
     block.add_op(YieldOp(block.args[0]))
     return _broadcast([*ins, *outs], types, attributes, [Region(block)])
+
+
+def parse_softmax(parser: Parser) -> Operation:
+    """`linalg.softmax dimension(1) ins(%x : ...) outs(%y : ...)`."""
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_keyword("dimension")
+    parser.parse_punctuation("(")
+    dimension = parser.parse_integer()
+    parser.parse_punctuation(")")
+    position = parser.pos
+    ins, outs = _operands(parser)
+    if len(ins) != 1 or len(outs) != 1:
+        parser.raise_error("expected an input and an output", position)
+    return SoftmaxOp.create(
+        operands=[*ins, *outs],
+        result_types=_result_types(parser, outs),
+        properties={"dimension": IntegerAttr(dimension, i64)},
+        attributes=attributes,
+    )
 
 
 def _operands(parser: Parser) -> tuple[list[SSAValue], list[SSAValue]]:

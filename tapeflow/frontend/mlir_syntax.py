@@ -31,7 +31,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.affine_parser import AffineParser
 from xdsl.universe import Universe
 
-from tapeflow.dialects import affine_more, arith_more, math_more, memref_more
+from tapeflow.dialects import affine_more, arith_more, linalg_more, math_more, memref_more
 from tapeflow.frontend import mlir_linalg
 
 Parse = Callable[[Parser], Operation]
@@ -51,7 +51,8 @@ def _filled(name: str, factory: Callable[[], Dialect]) -> Callable[[], Dialect]:
         parsers = {op.name: _reading(op, parse) for op, parse in _PARSERS.get(name, {}).items()}
         parsers |= {op.name: op for op in _READERS.get(name, list)()}
         operations = [parsers.pop(op.name, op) for op in stock.operations]
-        return Dialect(name, [*operations, *parsers.values()], list(stock.attributes))
+        attributes = [*stock.attributes, *(linalg_more.ATTRIBUTES if name == "linalg" else [])]
+        return Dialect(name, [*operations, *parsers.values()], attributes)
 
     return fill
 
@@ -162,9 +163,62 @@ def _indices(parser: Parser) -> Sequence[SSAValue]:
     return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_operand(IndexType()))
 
 
+def _generic_atomic(parser: Parser) -> Operation:
+    array = parser.parse_unresolved_operand()
+    indices = _indices(parser)
+    type_ = _array_type(parser)
+    body = parser.parse_region()
+    return memref_more.GenericAtomicRMWOp.create(
+        operands=[parser.resolve_operand(array, type_), *indices],
+        result_types=[type_.element_type],
+        regions=[body],
+        attributes=parser.parse_optional_attr_dict(),
+    )
+
+
+def _array_type(parser: Parser) -> MemRefType[Attribute]:
+    """`: memref<...>`."""
+    parser.parse_punctuation(":")
+    position = parser.pos
+    type_ = parser.parse_type()
+    if not isinstance(type_, MemRefType):
+        parser.raise_error("expected a memref type", position)
+    return cast(MemRefType[Attribute], type_)
+
+
+def _realloc(parser: Parser) -> Operation:
+    source = parser.parse_unresolved_operand()
+    size: list[SSAValue] = []
+    if parser.parse_optional_punctuation("(") is not None:
+        size = [parser.parse_operand(IndexType())]
+        parser.parse_punctuation(")")
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    from_type = parser.parse_type()
+    parser.parse_keyword("to")
+    properties = {"alignment": attributes.pop("alignment")} if "alignment" in attributes else {}
+    return memref_more.ReallocOp.create(
+        operands=[parser.resolve_operand(source, from_type), *size],
+        result_types=[parser.parse_type()],
+        properties=properties,
+        attributes=attributes,
+    )
+
+
 def _prefetch(parser: Parser) -> Operation:
     array = parser.parse_unresolved_operand()
     indices = _indices(parser)
+    hints = _prefetch_hints(parser)
+    attributes = parser.parse_optional_attr_dict()
+    return memref_more.PrefetchOp.create(
+        operands=[parser.resolve_operand(array, _array_type(parser)), *indices],
+        properties=hints,
+        attributes=attributes,
+    )
+
+
+def _prefetch_hints(parser: Parser) -> dict[str, Attribute]:
+    """`, read, locality<3>, data`."""
     parser.parse_punctuation(",")
     writes = parser.parse_identifier() == "write"
     parser.parse_punctuation(",")
@@ -174,17 +228,11 @@ def _prefetch(parser: Parser) -> Operation:
     parser.parse_punctuation(">")
     parser.parse_punctuation(",")
     data = parser.parse_identifier() == "data"
-    attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    return memref_more.PrefetchOp.create(
-        operands=[parser.resolve_operand(array, parser.parse_type()), *indices],
-        properties={
-            "isWrite": BoolAttr.from_bool(writes),
-            "localityHint": IntegerAttr(locality, IntegerType(32)),
-            "isDataCache": BoolAttr.from_bool(data),
-        },
-        attributes=attributes,
-    )
+    return {
+        "isWrite": BoolAttr.from_bool(writes),
+        "localityHint": IntegerAttr(locality, IntegerType(32)),
+        "isDataCache": BoolAttr.from_bool(data),
+    }
 
 
 def _global(parser: Parser) -> Operation:
@@ -365,17 +413,18 @@ def _bounds(parser: Parser, extreme: str) -> tuple[AffineMapAttr, DenseIntElemen
 
 def _access(parser: Parser) -> tuple[SSAValue, AffineMapAttr, Sequence[SSAValue], MemRefType[Attribute]]:
     """`%A[%i + 1, symbol(%n)] : memref<?x?xf64>`."""
+    array, map_, operands = _element(parser)
+    parser.parse_optional_attr_dict()
+    type_ = _array_type(parser)
+    return parser.resolve_operand(array, type_), map_, operands, type_
+
+
+def _element(parser: Parser) -> tuple[UnresolvedOperand, AffineMapAttr, Sequence[SSAValue]]:
+    """`%A[%i + 1, symbol(%n)]`."""
     array = parser.parse_unresolved_operand()
     read = _SsaExpressions(parser)
     results = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, read.expression)
-    parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    position = parser.pos
-    type_ = parser.parse_type()
-    if not isinstance(type_, MemRefType):
-        parser.raise_error("expected a memref type", position)
-    type_ = cast(MemRefType[Attribute], type_)
-    return parser.resolve_operand(array, type_), read.map_of(results), read.operands, type_
+    return array, read.map_of(results), read.operands
 
 
 def _affine_load(parser: Parser) -> Operation:
@@ -388,6 +437,27 @@ def _affine_store(parser: Parser) -> Operation:
     parser.parse_punctuation(",")
     array, map_, operands, type_ = _access(parser)
     return affine.StoreOp(parser.resolve_operand(value, type_.element_type), array, operands, map_)
+
+
+def _affine_prefetch(parser: Parser) -> Operation:
+    array, map_, operands = _element(parser)
+    hints = _prefetch_hints(parser)
+    attributes = parser.parse_optional_attr_dict()
+    return affine_more.PrefetchOp.create(
+        operands=[parser.resolve_operand(array, _array_type(parser)), *operands],
+        properties={"map": map_, **hints},
+        attributes=attributes,
+    )
+
+
+def _delinearize(parser: Parser) -> Operation:
+    index = parser.parse_operand(IndexType())
+    parser.parse_keyword("into")
+    basis = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType()))
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    return affine_more.DelinearizeIndexOp.create(operands=[index, *basis], result_types=types, attributes=attributes)
 
 
 # scf
@@ -421,12 +491,15 @@ def _scf_parallel(parser: Parser) -> Operation:
 
 _PARSERS: Mapping[str, Mapping[type[Operation], Parse]] = {
     "affine": {
+        affine_more.DelinearizeIndexOp: _delinearize,
         affine_more.MaxOp: _affine_max,
         affine_more.ParallelOp: _affine_parallel,
+        affine_more.PrefetchOp: _affine_prefetch,
         affine.IfOp: _affine_if,
         affine.LoadOp: _affine_load,
         affine.StoreOp: _affine_store,
     },
+    "linalg": {linalg_more.SoftmaxOp: mlir_linalg.parse_softmax},
     "memref": {
         memref.CopyOp: _copy,
         memref.CastOp: _cast,
@@ -436,6 +509,8 @@ _PARSERS: Mapping[str, Mapping[type[Operation], Parse]] = {
         memref.AtomicRMWOp: _atomic,
         memref_more.TransposeOp: _transpose,
         memref_more.PrefetchOp: _prefetch,
+        memref_more.ReallocOp: _realloc,
+        memref_more.GenericAtomicRMWOp: _generic_atomic,
     },
     "scf": {scf.ParallelOp: _scf_parallel},
 }
@@ -457,6 +532,6 @@ _READERS: Mapping[str, Callable[[], Sequence[type[Operation]]]] = {
     "arith": lambda: arith_more.OPERATIONS,
     "math": lambda: math_more.OPERATIONS,
     "linalg": mlir_linalg.operations,
-    "memref": lambda: [_assume_alignment()],
+    "memref": lambda: [_assume_alignment(), memref_more.AtomicYieldOp],
 }
 """What makes other operations of the text of operations, by dialect."""

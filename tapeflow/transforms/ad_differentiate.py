@@ -101,7 +101,8 @@ def vjp(
     signature = differentiate_in_reverse(function, Request.of(request), functions, Sweeps(calls, request.members))
     if request.members is not None:
         seeds = [seed for _, seed in signature.seeds]
-        batch_derivative(function, request.members, [*seeds, *signature.shadows.values()], len(request.results_))
+        derivatives = [*seeds, *signature.shadows.values()]
+        batch_derivative(function, request.members, derivatives, len(request.results_), functions)
     forget_derivatives(function)
     return function
 
@@ -123,7 +124,8 @@ def jvp(request: ad.DerivativeRequest, primal: func.FuncOp, nested: NestedTangen
     function.attributes["tapeflow.tangent_of"] = StringAttr(primal.sym_name.data)
     signature = differentiate_forward(function, Request.of(request), nested, request.members)
     if request.members is not None:
-        batch_derivative(function, request.members, list(signature.tangents.values()), len(request.results_))
+        tangents = list(signature.tangents.values())
+        batch_derivative(function, request.members, tangents, len(request.results_), nested.callees.functions)
     forget_derivatives(function)
     return function
 

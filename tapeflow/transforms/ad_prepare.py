@@ -56,6 +56,7 @@ from tapeflow.transforms.lower_execute_region import lower_execute_region
 from tapeflow.transforms.lower_index_switch import lower_index_switch
 from tapeflow.transforms.lower_linalg import lower_linalg
 from tapeflow.transforms.lower_parallel import lower_parallel
+from tapeflow.transforms.lower_softmax import lower_softmax
 from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.promote_elements import promote_elements
@@ -206,6 +207,7 @@ def lower_structure(function: func.FuncOp) -> None:
     """
     lower_affine(function)
     lower_linalg(function)
+    lower_softmax(function)
     lower_copies(function)
     lower_execute_region(function)
     lower_index_switch(function)

@@ -13,7 +13,7 @@ to the argument `%a_b: memref<8xf64>` behind the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
@@ -46,11 +46,18 @@ from tapeflow.dialects import tape
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.gradient_signature import NAME, argument_attributes, result_attributes, text_of
+from tapeflow.transforms.inline_differing_calls import inline_differing_calls
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.simplify import Constants
 
 
-def batch_derivative(function: func.FuncOp, members: int, seeds: Sequence[BlockArgument], primal_results: int) -> None:
+def batch_derivative(
+    function: func.FuncOp,
+    members: int,
+    seeds: Sequence[BlockArgument],
+    primal_results: int,
+    functions: Mapping[str, func.FuncOp],
+) -> None:
     """Make `function`, a derivative, one of `members` derivatives at once, in place.
 
     Args:
@@ -58,14 +65,22 @@ def batch_derivative(function: func.FuncOp, members: int, seeds: Sequence[BlockA
         members: how many.
         seeds: the arguments that each member has of its own: seeds and shadows, tangents and tangent arrays.
         primal_results: how many results come before the adjoints or tangents.
+        functions: those that it may call.
 
     Raises:
         TapeflowError: a call, or a view of an array, that takes part in the derivative is not made for a batch.
     """
+    inline_differing_calls(function, seeds, functions)
     _Batch(function, members, seeds).spread(primal_results)
 
 
-def batch_callee(function: func.FuncOp, members: int, seeds: Sequence[BlockArgument], primal_results: int) -> None:
+def batch_callee(
+    function: func.FuncOp,
+    members: int,
+    seeds: Sequence[BlockArgument],
+    primal_results: int,
+    functions: Mapping[str, func.FuncOp],
+) -> None:
     """The same for a function that a derivative calls: each scalar becomes as many, where it is.
 
     What it calls itself was named for as many members.
@@ -73,6 +88,7 @@ def batch_callee(function: func.FuncOp, members: int, seeds: Sequence[BlockArgum
     Raises:
         TapeflowError: as `batch_derivative` does.
     """
+    inline_differing_calls(function, seeds, functions)
     _Batch(function, members, seeds).spread_callee(primal_results)
 
 
@@ -305,12 +321,14 @@ class _Batch:
                 self._repeat(op)
             case _ if is_pure(op) and not any(map(is_array, op.results)):
                 self._repeat(op)
+            case func.CallOp() if len(op.results) == 1 and not any(map(is_array, (*op.operands, *op.results))):
+                self._repeat(op)
             case func.CallOp():
                 raise TapeflowError(
-                    f"the call of '{op.callee.string_value()}', which a rule gives, stays a call: it has no form for "
-                    "several members of a batch",
+                    f"the call of '{op.callee.string_value()}', which a rule makes with what differs between the "
+                    "members of a batch, stays a call and is given an array",
                     location=op.location,
-                    hint="ask for the derivatives one at a time; or define it in the same file, without recursion",
+                    hint="ask for the derivatives one at a time; or define it in the same file, as a loop",
                 )
             case _:
                 raise TapeflowError(

@@ -100,7 +100,8 @@ class NestedTangents:
             signature = differentiate_forward(function, variant.request, self, variant.members)
             if variant.members is not None:
                 tangents = list(signature.tangents.values())
-                batch_callee(function, variant.members, tangents, len(primal.function_type.outputs))
+                results = len(primal.function_type.outputs)
+                batch_callee(function, variant.members, tangents, results, self.callees.functions)
             forget_derivatives(function)
             self.callees.functions[self._names[variant]] = function
             made.append(function)
@@ -116,7 +117,8 @@ class NestedTangents:
         of_results = [position for position, mark in enumerate(variant.request.results) if mark]
         if variant.members is not None:
             scalars = {argument.index for argument in function.args if not is_array(argument)}
-            batch_callee(function, variant.members, list(signature.tangents.values()), results)
+            tangents = list(signature.tangents.values())
+            batch_callee(function, variant.members, tangents, results, self.callees.functions)
             of_arguments = [it for it in of_arguments for _ in range(variant.members if it in scalars else 1)]
             of_results = [it for it in of_results for _ in range(variant.members)]
         forget_derivatives(function)

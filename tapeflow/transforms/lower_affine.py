@@ -35,7 +35,7 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.source_names import source_name
-from tapeflow.dialects.affine_more import MaxOp, ParallelOp
+from tapeflow.dialects.affine_more import DelinearizeIndexOp, MaxOp, ParallelOp, PrefetchOp
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.parallel_nest import Combine, Dimension, replace_by_nest
@@ -70,6 +70,10 @@ def _lower(op: Operation) -> None:
             indices = expand_map(op.map.data, op.indices, build)
             build.insert(memref.StoreOp.get(op.value, op.memref, indices))
             _replace(op, [])
+        case PrefetchOp():
+            _replace(op, [])
+        case DelinearizeIndexOp():
+            _replace(op, _subscripts(op, build))
         case affine.ForOp():
             _lower_for(op, build)
         case affine.IfOp():
@@ -91,6 +95,15 @@ def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     Rewriter.erase_op(op)
+
+
+def _subscripts(op: DelinearizeIndexOp, build: LocatedBuilder) -> Sequence[SSAValue]:
+    """What `op` results in: the remainder by each extent, the last first, and what is left for the first."""
+    left, found = op.linear_index, list[SSAValue]()
+    for extent in reversed(op.basis[1:]):
+        found.append(_modulo(left, extent, build))
+        left = build.value(arith.FloorDivSIOp(left, extent))
+    return [left, *reversed(found)]
 
 
 # Maps

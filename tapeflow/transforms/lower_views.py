@@ -3,7 +3,8 @@
 `memref.collapse_shape`, `expand_shape`, `transpose`, `reinterpret_cast` and `memory_space_cast` go: a load or store
 through one, and through the subviews and casts of one, becomes one of the root. `memref.dim` of a view is the size that
 the view was made with, `memref.rank` a number. The body of `memref.alloca_scope` is done in place,
-`memref.atomic_rmw` is a load and a store, and hints (`memref.assume_alignment`, `memref.prefetch`) go.
+`memref.atomic_rmw` and `generic_atomic_rmw` are a load and a store, and hints (`memref.assume_alignment`,
+`memref.prefetch`) go.
 
 A view of another shape that is carried by a loop, selected or passed on has no such subscripts, and is refused; so is
 one of an array that is not stored row by row from its first element on.
@@ -21,7 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.source_names import source_name
 from tapeflow.analysis.views import Size, chain, groups_of, kept_dimensions, mixed, shape_of
-from tapeflow.dialects.memref_more import PrefetchOp, TransposeOp
+from tapeflow.dialects.memref_more import GenericAtomicRMWOp, PrefetchOp, TransposeOp
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.loop_nest import index_constant
@@ -51,6 +52,8 @@ def lower_views(function: func.FuncOp) -> None:
                 _inline_scope(op)
             case memref.AtomicRMWOp():
                 _lower_atomic(op)
+            case GenericAtomicRMWOp():
+                _lower_generic_atomic(op)
             case memref.AssumeAlignmentOp():
                 _replace(op, op.memref)
             case PrefetchOp():
@@ -137,8 +140,20 @@ def _lower_atomic(op: memref.AtomicRMWOp) -> None:
         element = build.insert(memref.LoadOp.get(op.memref, op.indices))
         updated = build.value(_COMBINERS[kind](element.res, op.value))
         _lower_access(element)
-    store = build.insert(memref.StoreOp.get(updated, op.memref, op.indices))
-    _lower_access(store)
+    _store_updated(op, updated, build)
+
+
+def _lower_generic_atomic(op: GenericAtomicRMWOp) -> None:
+    """The same, where the operation is a body."""
+    build = LocatedBuilder(InsertPoint.before(op), place=place_of(op))
+    element = build.insert(memref.LoadOp.get(op.memref, op.indices))
+    (updated,) = move_body(op.body.block, [element.res], build)
+    _lower_access(element)
+    _store_updated(op, updated, build)
+
+
+def _store_updated(op: memref.AtomicRMWOp | GenericAtomicRMWOp, updated: SSAValue, build: LocatedBuilder) -> None:
+    _lower_access(build.insert(memref.StoreOp.get(updated, op.memref, op.indices)))
     _replace(op, updated)
 
 

@@ -88,7 +88,7 @@ class NestedCalls:
         signature = differentiate_in_reverse(function, variant.request, functions, split)
         if variant.members is not None:
             seeds = [*(seed for _, seed in signature.seeds), *signature.shadows.values()]
-            batch_callee(function, variant.members, seeds, results)
+            batch_callee(function, variant.members, seeds, results, functions)
         forget_derivatives(function)
         return JointForm(function, arguments, results, variant.forward, variant.reverse)
 

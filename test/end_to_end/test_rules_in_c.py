@@ -182,3 +182,91 @@ def test_an_array_that_a_vjp_is_only_handed_may_change_after_the_call(tmp_path: 
     gradient = tapeflow.gradient(kernel(tmp_path, "1.0", UNREAD), ["x", "y"], options)
     report = tapeflow.check(gradient, [3, np.array([0.2, 0.0, 0.0]), np.array([0.1, 0.3, -0.2])], forward=False)
     assert report.passed, str(report)
+
+
+ARRAYS = """
+#include <math.h>
+static double twice(double x) { return x * x; }
+static void spread(int n, double seed, double b[n], const double x[n])
+{
+  for (int i = 0; i < n; i++) b[i] += 2.0 * twice(x[i]) / x[i] * seed;
+}
+#pragma tapeflow rule(norm, vjp=norm_vjp)
+static double norm(int n, const double x[n])
+{
+  double s = 0.0;
+  for (int i = 0; i < n; i++) s += twice(x[i]);
+  return s;
+}
+static void norm_vjp(int n, const double x[n], double seed, double x_b[n]) { spread(n, seed, x_b, x); }
+static double power(double x, int n) { return n <= 0 ? 1.0 : x * power(x, n - 1); }
+#pragma tapeflow rule(cube, vjp=cube_vjp)
+static double cube(double x) { return x * x * x; }
+static double cube_vjp(double x, double seed) { return 3.0 * power(x * seed, 2) / seed; }
+
+double after(int n, double x[n])
+{
+  double r = norm(n, x);
+  x[0] = sin(r);
+  return x[0] + r;
+}
+double loop(int n, double x[n])
+{
+  double r = 0;
+  for (int k = 0; k < 3; k++) { r += norm(n, x); x[0] = sin(r); }
+  return r;
+}
+double local(int n, double x[n])
+{
+  double r = 0;
+  for (int k = 0; k < 3; k++) {
+    double t[8];
+    for (int i = 0; i < n; i++) t[i] = x[i] * k;
+    r += norm(n, t);
+  }
+  return r;
+}
+static double kept(int n, double x[n]) { return norm(n, x) * x[0]; }
+double nested(int n, double x[n]) { return sin(kept(n, x)); }
+
+double copied(int n, double x[n])
+{
+  double t[8];
+  for (int i = 0; i < n; i++) t[i] = x[i];
+  double r = sin(norm(n, t)) * cube(x[1]);
+  x[0] = r;
+  return x[0] + r;
+}
+"""
+KEPT = tapeflow.Options(inline_limit=0)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("after", "changes after this call\n  help: copy it before, and give the call the copy"),
+        (
+            "loop",
+            "changes after this call, in the loop or branch that it is in\n  help: give the rule to a",
+        ),
+        ("local", "is local to a loop or branch, and gone by then\n  help: give the rule to a function that takes"),
+        ("nested", "may change between the sweeps of the function that this call is in"),
+    ],
+)
+def test_an_array_that_a_rule_looks_at_too_late(tmp_path: Path, function: str, message: str):
+    path = tmp_path / "rules.c"
+    path.write_text(ARRAYS)
+    with pytest.raises(TapeflowError) as caught:
+        tapeflow.gradient(tapeflow.load(path, function=function), wrt=["x"], options=KEPT)
+    assert message in str(caught.value)
+
+
+def test_what_a_rule_calls_is_there_for_each_member_of_a_batch(tmp_path: Path):
+    path = tmp_path / "rules.c"
+    path.write_text(ARRAYS)
+    gradient = tapeflow.gradient(tapeflow.load(path, function="copied"), wrt=["x"], options=KEPT, batch=2)
+    x, seeds = np.array([0.3, 0.4]), np.array([1.0, -0.5])
+    one = 2 * (2 * x * np.cos(x @ x) * x[1] ** 3 + np.array([0, 3 * x[1] ** 2]) * np.sin(x @ x))
+    by_rule = gradient(2, x.copy(), seeds={"return": seeds}).gradients["x"]
+    # spread is inlined; power, recursive and of numbers, is called for each member with its own seed.
+    np.testing.assert_allclose(by_rule, np.outer(seeds, one), rtol=1e-14)

@@ -162,4 +162,4 @@ func.func @f_jvp(%x: memref<4x6xf64>, %x_d: memref<4x6xf64>) {
 """
     function = functions_of(parse(text))["f_jvp"]
     with pytest.raises(TapeflowError, match=r"f.c:3:5: error: 'memref.collapse_shape' takes part .*\n.*one at a time"):
-        batch_derivative(function, 2, [function.args[1]], 0)
+        batch_derivative(function, 2, [function.args[1]], 0, {})

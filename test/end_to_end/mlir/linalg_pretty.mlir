@@ -53,5 +53,15 @@ module {
     %0 = memref.load %arg3[%c0] : memref<?xf64>
     return %0 : f64
   }
+  func.func @images(%arg0: memref<?x?x?x?xf64>, %arg1: memref<?x?x?x?xf64>, %arg2: memref<?x?x?x?xf64>, %arg3: memref<?x?x?xf64>, %arg4: memref<?x?x?x?xf64>, %arg5: memref<?x?xf64>, %arg6: memref<?x?x?x?xf64>, %arg7: memref<?x?x?x?xf64>, %arg8: memref<f64>) -> f64 {
+    linalg.conv_2d_nhwc_hwcf {dilations = dense<[1, 2]> : tensor<2xi64>, strides = dense<[2, 1]> : tensor<2xi64>} ins(%arg0, %arg1 : memref<?x?x?x?xf64>, memref<?x?x?x?xf64>) outs(%arg2 : memref<?x?x?x?xf64>)
+    linalg.depthwise_conv_2d_nhwc_hwc ins(%arg2, %arg3 : memref<?x?x?x?xf64>, memref<?x?x?xf64>) outs(%arg4 : memref<?x?x?x?xf64>)
+    linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%arg4, %arg5 : memref<?x?x?x?xf64>, memref<?x?xf64>) outs(%arg6 : memref<?x?x?x?xf64>)
+    linalg.softmax dimension(2) ins(%arg6 : memref<?x?x?x?xf64>) outs(%arg7 : memref<?x?x?x?xf64>)
+    linalg.elemwise_binary {fun = #linalg.binary_fn<mul>} ins(%arg6, %arg7 : memref<?x?x?x?xf64>, memref<?x?x?x?xf64>) outs(%arg7 : memref<?x?x?x?xf64>)
+    linalg.elemwise_unary {fun = #linalg.unary_fn<log>} ins(%arg7 : memref<?x?x?x?xf64>) outs(%arg7 : memref<?x?x?x?xf64>)
+    linalg.reduce { arith.addf } ins(%arg7 : memref<?x?x?x?xf64>) outs(%arg8 : memref<f64>) dimensions = [0, 1, 2, 3] 
+    %0 = memref.load %arg8[] : memref<f64>
+    return %0 : f64
+  }
 }
-

@@ -66,5 +66,35 @@ module {
     %15 = arith.addf %13, %14 : f64
     return %15 : f64
   }
+  func.func @grown(%arg0: index, %arg1: memref<?xf64>, %arg2: memref<6xf64>) -> f64 {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %c11 = arith.constant 11 : index
+    %cst = arith.constant 2.000000e+00 : f64
+    affine.prefetch %arg1[symbol(%arg0) - 1], read, locality<2>, data : memref<?xf64>
+    %alloc = memref.alloc(%arg0) : memref<?xf64>
+    memref.copy %arg1, %alloc : memref<?xf64> to memref<?xf64>
+    %0 = memref.realloc %alloc(%c4) : memref<?xf64> to memref<?xf64>
+    memref.store %cst, %0[%arg0] : memref<?xf64>
+    %1 = memref.realloc %0 {alignment = 64 : i64} : memref<?xf64> to memref<6xf64>
+    affine.for %arg3 = 0 to 6 {
+      %8:2 = affine.delinearize_index %arg3 into (%c4, %c4) : index, index
+      %9 = memref.load %arg2[%arg3] : memref<6xf64>
+      %10 = memref.generic_atomic_rmw %1[%8#1] : memref<6xf64> {
+      ^bb0(%arg4: f64):
+        %11 = arith.mulf %arg4, %9 : f64
+        memref.atomic_yield %11 : f64
+      }
+      memref.store %10, %arg2[%8#0] : memref<6xf64>
+    }
+    %2:3 = affine.delinearize_index %c11 into (%c4, %arg0, %c4) : index, index, index
+    %3 = memref.load %1[%2#2] : memref<6xf64>
+    %4 = memref.load %1[%2#1] : memref<6xf64>
+    %5 = memref.load %arg2[%2#0] : memref<6xf64>
+    %6 = arith.mulf %3, %4 : f64
+    %7 = arith.addf %6, %5 : f64
+    memref.dealloc %1 : memref<6xf64>
+    return %7 : f64
+  }
 }
-

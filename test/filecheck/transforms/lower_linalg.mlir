@@ -56,6 +56,50 @@ builtin.module {
 
 // -----
 
+// A pooled window moves by its strides and dilations; f32 is cast to the type of the output.
+// CHECK-LABEL: func.func @pooled
+// CHECK:         scf.for %[[w:.*]] = %{{.*}} to
+// CHECK:           scf.for %[[W:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
+// CHECK:             %[[by2:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK:             arith.addi
+// CHECK:             memref.load %x[
+// CHECK-NEXT:        arith.extf %{{.*}} : f32 to f64
+// CHECK-NEXT:        arith.addf
+builtin.module {
+  func.func @pooled(%x : memref<2x9x3xf32>, %window : memref<2xf32>, %y : memref<2x4x3xf64>) {
+    linalg.pooling_nwc_sum {dilations = dense<1> : tensor<1xi64>, strides = dense<2> : tensor<1xi64>}
+      ins(%x, %window : memref<2x9x3xf32>, memref<2xf32>) outs(%y : memref<2x4x3xf64>)
+    func.return
+  }
+}
+
+// -----
+
+// Along each line of softmax: the largest element, the exponentials and their sum, the quotients.
+// CHECK-LABEL: func.func @normalized
+// CHECK:         scf.for %[[i:.*]] = %{{.*}} to
+// CHECK:           %[[largest:.*]] = scf.for %[[j:.*]] = %{{.*}} to
+// CHECK-NEXT:        memref.load %x[%[[i]], %[[j]]] : memref<?x4xf64>
+// CHECK-NEXT:        arith.maximumf
+// CHECK:           %[[sum:.*]] = scf.for %[[k:.*]] = %{{.*}} to
+// CHECK-NEXT:        memref.load %x[%[[i]], %[[k]]] : memref<?x4xf64>
+// CHECK-NEXT:        arith.subf %{{.*}}, %[[largest]] : f64
+// CHECK-NEXT:        math.exp
+// CHECK-NEXT:        memref.store %{{.*}}, %y[%[[i]], %[[k]]] : memref<?x4xf64>
+// CHECK-NEXT:        arith.addf
+// CHECK:           scf.for %[[l:.*]] = %{{.*}} to
+// CHECK-NEXT:        memref.load %y[%[[i]], %[[l]]] : memref<?x4xf64>
+// CHECK-NEXT:        arith.divf %{{.*}}, %[[sum]] : f64
+// CHECK-NEXT:        memref.store %{{.*}}, %y[%[[i]], %[[l]]] : memref<?x4xf64>
+builtin.module {
+  func.func @normalized(%x : memref<?x4xf64>, %y : memref<?x4xf64>) {
+    linalg.softmax dimension(1) ins(%x : memref<?x4xf64>) outs(%y : memref<?x4xf64>)
+    func.return
+  }
+}
+
+// -----
+
 // A copy is a nest of loops too.
 // CHECK-LABEL: func.func @copied
 // CHECK:         scf.for %i
