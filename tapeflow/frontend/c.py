@@ -17,9 +17,9 @@ func.func @dot(%n : i32, %x : memref<?xf64>, %y : memref<?xf64>) -> f64 {
   scf.for %i = %c0 to %n_index step %c1 { ... }
 ```
 
-The pieces: `clang_tree` (what libclang sees); `c_types`, `c_signatures`, `c_loops`, `c_effects` and `c_constants`
-(questions on the tree); `c_builder`, `c_expressions`, `c_arrays`, `c_statements` and `c_functions` (the IR);
-`c_refusals` (the messages).
+The pieces: `clang_tree` (what libclang sees); `c_types`, `c_signatures`, `c_loops`, `c_effects`, `c_constants` and
+`c_unset_variables` (questions on the tree); `c_builder`, `c_expressions`, `c_arrays`, `c_statements` and `c_functions`
+(the IR); `c_refusals` (the messages).
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function, import_prototype
 from tapeflow.frontend.c_rules import RulePragma, add_rules, rule_pragmas
 from tapeflow.frontend.c_signatures import refuse_returned_struct, signature
+from tapeflow.frontend.c_unset_variables import refuse_unset_variables
 from tapeflow.frontend.c_variants import Variants
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
 
@@ -123,6 +124,8 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None, pragmas: Sequence[R
     needed = frozenset(function for function in needed if function.is_definition or function.spelling in named)
     for function in needed:
         _check_depth(function)
+        if function.is_definition:
+            refuse_unset_variables(function)
     in_order = [function for function in tree.declarations if function in needed]
     signatures = {function: signature(function) for function in in_order}
     for root in roots:

@@ -37,7 +37,6 @@ _WARNINGS_REFUSED = (
     "shift-count-negative",
     "shift-count-overflow",
     "shift-overflow",
-    "uninitialized",
     "unsequenced",
 )
 
