@@ -99,6 +99,21 @@ def numbers(*shape: int) -> np.ndarray:
             id="overwritten in another loop",
         ),
         pytest.param(
+            """double f(int n, const double x[n], double y[n]) {
+              double s = 0;
+              for (int i = 0; i < n; i++) {
+                y[i] = 0;
+                for (int j = 2; j < i; j++) y[i] += x[i] * x[j];
+                s += y[i] * x[i];
+                y[i] = x[i];
+              }
+              return s; }""",
+            "x,y",
+            [N, numbers(N), numbers(N)],
+            8 * N,
+            id="sums that start from zero, of nothing too, and are overwritten",
+        ),
+        pytest.param(
             """static double g(int n, double *p) { if (n < 0) return 1; double t = p[n]; return t * t * g(n - 1, p); }
             double f(double a, double x[3]) {
               double s = 0;
