@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import OpResult, SSAValue
@@ -27,12 +25,3 @@ def base_and_offset(index: SSAValue) -> tuple[SSAValue | None, int]:
             case _:
                 return index, offset
     return index, offset
-
-
-def surely_differ(left: Sequence[SSAValue], right: Sequence[SSAValue]) -> bool:
-    """Whether two lists of subscripts, in effect at one time, are of different elements: `i, j` and `i, j + 1`."""
-    for one, other in zip(left, right, strict=True):
-        (base, offset), (other_base, other_offset) = base_and_offset(one), base_and_offset(other)
-        if base is other_base and offset != other_offset:
-            return True
-    return False

@@ -19,8 +19,8 @@ from tapeflow.analysis.roots import roots, written_arrays
 from tapeflow.dialects.ad import AccumulateOp
 
 MOST_COMPARED = 64
-"""The most known elements of other rows that a write is compared with, so that the time is linear; where there are
-more, all of them are forgotten."""
+"""The most elements, or writes, that one is compared with, so that the time is linear; where there are more, nothing is
+known of them."""
 
 Offsets = tuple[int, ...]
 

@@ -75,7 +75,7 @@ def _price_by_itself(op: Operation) -> int:
     match op:
         case memref.LoadOp():
             return LOAD
-        case arith.ConstantOp() | arith.IndexCastOp() | scf.YieldOp():
+        case arith.ConstantOp() | arith.IndexCastOp() | scf.ExecuteRegionOp() | scf.YieldOp():
             return 0
         case _ if isinstance(op, _DIVISIONS):
             return DIVISION
@@ -127,6 +127,7 @@ class TapeChoice:
         function: structured; the values asked about come before their needs in it.
         needed: the values that the reverse sweep needs.
         repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
+        instead: what gives the result of an operation again that is not repeatable; None if nothing does.
         stored: the values that can be loaded again, each with the store to load it from, as of `stored_values`.
         prices: what taping costs.
     """
@@ -136,11 +137,14 @@ class TapeChoice:
         function: func.FuncOp,
         needed: Iterable[SSAValue],
         repeatable: Callable[[Operation], bool],
+        instead: Callable[[Operation], Operation | None],
         stored: Mapping[SSAValue, memref.StoreOp],
         prices: Prices,
     ):
         self._order = dict(_in_order(function))
         self._repeatable = repeatable
+        self._instead = instead
+        self._again: dict[Operation, Operation | None] = {}
         self._stored = stored
         self._prices = prices
         self._runs: dict[Block, int] = {}
@@ -163,7 +167,7 @@ class TapeChoice:
 
     def again(self, value: SSAValue) -> Operation | None:
         """What gives `value` again: an op to repeat, or a store to load it from; None for what a loop counts."""
-        return self._loaded.get(value) or (value.op if isinstance(value, OpResult) else None)
+        return self._loaded.get(value) or (self._repeating(value.op) if isinstance(value, OpResult) else None)
 
     def order(self, value: SSAValue) -> int:
         """A number that is larger than those of all values that `value` is computed from."""
@@ -184,12 +188,13 @@ class TapeChoice:
             if step in steps:
                 continue
             steps.add(step)
-            sources = self._sources(step)
+            again = self._repeating(step) if isinstance(step, Operation) else None
+            sources = counted_from(step) if isinstance(step, SSAValue) else again and dict.fromkeys(captured(again))
             if sources is None:
                 yield Edge(_SOURCE, _Repeated(step), None)
                 continue
-            if isinstance(step, Operation):
-                yield Edge(_SOURCE, _Repeated(step), price_of_repeating(step) * runs)
+            if again is not None:
+                yield Edge(_SOURCE, _Repeated(step), price_of_repeating(again) * runs)
             for source in sources:
                 if is_top_block(defining_block(source)):
                     continue
@@ -198,11 +203,11 @@ class TapeChoice:
                     reached.add(source)
                     pending.append(source)
 
-    def _sources(self, step: Operation | SSAValue) -> Iterable[SSAValue] | None:
-        """What is needed to repeat `step`; None if it cannot be repeated."""
-        if isinstance(step, Operation):
-            return dict.fromkeys(captured(step)) if self._repeatable(step) else None
-        return counted_from(step)
+    def _repeating(self, op: Operation) -> Operation | None:
+        """What is repeated to have the results of `op` again; None if nothing gives them."""
+        if op not in self._again:
+            self._again[op] = op if self._repeatable(op) else self._instead(op)
+        return self._again[op]
 
     def _runs_of(self, block: Block) -> int:
         if block not in self._runs:

@@ -16,14 +16,10 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from tapeflow.analysis.block_tree import defining_block, enclosing_loops, innermost_common, is_top_block
-from tapeflow.analysis.index_arithmetic import base_and_offset, surely_differ
+from tapeflow.analysis.known_elements import MOST_COMPARED, Element, element_of, surely_apart
 from tapeflow.analysis.nested_sweeps import changing_arguments
 from tapeflow.analysis.roots import roots, written_arrays
 from tapeflow.dialects.ad import AccumulateOp
-
-MOST_COMPARED = 64
-"""The most writes in one op of the top block that an access is compared with; where there are more, the last may be to
-its element. So the time is linear."""
 
 Access: TypeAlias = memref.LoadOp | memref.StoreOp
 
@@ -71,7 +67,10 @@ class Unchanging:
         return found
 
     def _overwriting(self, writes: Sequence[Operation], access: Access) -> Operation | None:
-        """Of `writes`, in the same op of the top block as `access`, the last that may be to its element after it."""
+        """Of `writes`, in the same op of the top block as `access`, the last that may be to its element after it.
+
+        Where there are too many to compare, the last may be.
+        """
         if len(writes) > MOST_COMPARED:
             return writes[-1]
         return next((write for write in reversed(writes) if self._may_overwrite(write, access)), None)
@@ -84,7 +83,8 @@ class Unchanging:
             return True
         common = innermost_common([_block_of(write), _block_of(access)])
         loops = enclosing_loops(common)
-        distances = _distances(write, access, loops)
+        written, accessed = (element_of(op.memref, list(op.indices)) for op in (write, access))
+        distances = _distances(written, accessed, loops)
         if distances is None:
             return False
         # The iterations in which they are of one element: the write's is a later one, or an earlier one, or the same.
@@ -94,7 +94,7 @@ class Unchanging:
                 return True
             if distance < 0:
                 return False
-        return self._follows(write, access, common) and not surely_differ(list(write.indices), list(access.indices))
+        return self._follows(write, access, common) and not surely_apart(written, accessed)
 
     def _follows(self, write: Operation, access: Operation, common: Block) -> bool:
         """Whether `write` may run after `access` in one run of the block `common`."""
@@ -112,21 +112,22 @@ def _block_of(op: Operation) -> Block:
 
 
 def _distances(
-    write: memref.StoreOp | AccumulateOp, access: Access, loops: Sequence[scf.ForOp | scf.WhileOp]
+    written: Element, accessed: Element, loops: Sequence[scf.ForOp | scf.WhileOp]
 ) -> Mapping[Operation, int] | None:
-    """By how much a loop's variable is larger when the write is to the element of the access; None if it never is.
+    """By how much a loop's variable is larger when the element written is the one accessed; None if it never is.
 
     Args:
-        write: to the same memref.
-        access: to which it is compared.
+        written: of the same memref.
+        accessed: to which it is compared.
         loops: that both are in. Those whose variable does not tell are not in the result.
     """
     counted: dict[SSAValue, scf.ForOp] = {
         loop.body.block.args[0]: loop for loop in loops if isinstance(loop, scf.ForOp)
     }
     distances: dict[Operation, int] = {}
-    for one, other in zip(write.indices, access.indices, strict=True):
-        (base, offset), (its_base, its_offset) = base_and_offset(one), base_and_offset(other)
+    for base, its_base, offset, its_offset in zip(
+        written.row.bases, accessed.row.bases, written.offsets, accessed.offsets, strict=True
+    ):
         if base is not its_base:
             continue
         distance = its_offset - offset

@@ -59,6 +59,7 @@ from tapeflow.transforms.lower_parallel import lower_parallel
 from tapeflow.transforms.lower_softmax import lower_softmax
 from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
+from tapeflow.transforms.overwritten_stores import remove_overwritten_stores
 from tapeflow.transforms.promote_elements import promote_elements
 from tapeflow.transforms.promote_scalars import promote_scalars
 from tapeflow.transforms.simplify import simplify
@@ -249,6 +250,7 @@ def prepare(
     if promote_elements(function):
         forward_stores_to_loads(function)
         unify_common_subexpressions(function)
+    remove_overwritten_stores(function)
     sink_into_arms(function)
     remove_dead_code(function)
 

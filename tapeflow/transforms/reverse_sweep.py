@@ -19,8 +19,8 @@ from tapeflow.analysis.activity import Activity, Request, is_float
 from tapeflow.analysis.block_runs import constant_integer
 from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.derivative_rules import rule_of
-from tapeflow.analysis.index_arithmetic import surely_differ
 from tapeflow.analysis.kept_calls import is_kept, keep_call, mark_derivatives, pair_calls, written_operands
+from tapeflow.analysis.known_elements import MOST_COMPARED, element_of, surely_apart
 from tapeflow.analysis.loops import Loop, body_of, carried_arguments, initial_values, yielded_values
 from tapeflow.analysis.roots import is_array, roots
 from tapeflow.analysis.source_names import set_source_name, source_name
@@ -47,9 +47,9 @@ class SplitNames(Protocol):
         ...
 
 
-@dataclass
+@dataclass(eq=False)
 class Cleared:
-    """An element of a shadow that the mirror of a store has just set to zero, with nothing in between."""
+    """An element of a shadow that the mirror of a store has set to zero, and that nothing has touched since."""
 
     frame: Frame
     array: SSAValue
@@ -67,7 +67,7 @@ class Cleared:
     def is_apart_from(self, array: SSAValue, indices: Sequence[SSAValue]) -> bool:
         """Whether it is surely not this element."""
         if self.array is array:
-            return surely_differ(self.indices, indices)
+            return surely_apart(element_of(array, self.indices), element_of(array, indices))
         return not roots(self.array) & roots(array)
 
 
@@ -139,12 +139,14 @@ class ReverseSweep:
 
     def _undo(self, frame: Frame, op: Operation) -> None:
         match op:
-            case scf.ForOp() | scf.WhileOp():
-                self._undo_loop(frame, op)
-                self._cleared.clear()
-            case scf.IfOp():
-                self._undo_branch(frame, op)
-                self._cleared.clear()
+            case scf.ForOp() | scf.WhileOp() | scf.IfOp():
+                outside = self._cleared[-MOST_COMPARED:]
+                if isinstance(op, scf.IfOp):
+                    self._undo_branch(frame, op)
+                else:
+                    self._undo_loop(frame, op)
+                untouched = set(self._cleared)
+                self._cleared = [it for it in outside if it in untouched]
             case memref.LoadOp():
                 adjoint = frame.adjoints.get(op.res)
                 if adjoint is not None and self._activity.view(op.memref):

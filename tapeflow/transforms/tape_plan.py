@@ -31,6 +31,8 @@ from tapeflow.dialects import tape
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.common_subexpressions import unify_common_subexpressions
 from tapeflow.transforms.dead_code import remove_dead_code
+from tapeflow.transforms.filled_loads import FilledLoads
+from tapeflow.transforms.lower_execute_region import lower_execute_region
 from tapeflow.transforms.meet_needs import meet_needs, placeholder_for
 from tapeflow.transforms.nested_tapes import put_split, take_joint
 from tapeflow.transforms.simplify import simplify
@@ -72,8 +74,11 @@ def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
     _forget({it: needed.results[0] for it, needed in zip(planned, placeholders, strict=True)})
     needed = [placeholder.inputs[0] for placeholder in placeholders if placeholder.results[0].uses]
     again = repeatable(unchanging, cheap_only=cheap_only)
-    choice = TapeChoice(function, needed, again, stored, prices)
+    filled = FilledLoads(function, again)
+    choice = TapeChoice(function, needed, again, filled, stored, prices)
     meet_needs(function, mirrors, placeholders, choice)
+    filled.drop()
+    lower_execute_region(function)
     _share([it for it in taped if it.push.parent not in mirrors])
     simplify(function)
     unify_common_subexpressions(function)

@@ -99,6 +99,59 @@ def numbers(*shape: int) -> np.ndarray:
             id="overwritten in another loop",
         ),
         pytest.param(
+            """double f(int n, const double x[n], double y[n]) {
+              double s = 0;
+              for (int i = 0; i < n; i++) {
+                y[i] = 0;
+                for (int j = 2; j < i; j++) y[i] += x[i] * x[j];
+                s += y[i] * x[i];
+                y[i] = x[i];
+              }
+              return s; }""",
+            "x,y",
+            [N, numbers(N), numbers(N)],
+            8 * N,
+            id="sums that start from zero, of nothing too, and are overwritten",
+        ),
+        pytest.param(
+            """#include <math.h>
+            double f(int n, int steps, const double *x, double *u) {
+              double s = 0, w[n][4], v[n];
+              for (int t = 0; t < steps; t++) {
+                for (int i = 0; i < n; i++)
+                  for (int k = 0; k < 4; k++) w[i][k] = x[i] * t + k;
+                for (int i = 1; i < n; i++) v[i] = x[i - 1] * x[i] - t;
+                for (int j = 0; j < n - 1; j++) {
+                  if (x[j] > 0.5) s += w[j + 1][j % 4] * w[j + 1][j % 4] * t;
+                  for (int i = j; i < n; i++) s = s * 0.9 + sin(w[i][3] * w[j][0]);
+                }
+                for (int i = 1; i < n; i++) u[i] += v[i] * v[i];
+              }
+              return s; }""",
+            "x,u",
+            [N, 3, numbers(N), numbers(N)],
+            0,
+            id="arrays that loops fill with what can be computed again",
+        ),
+        pytest.param(
+            """#include <math.h>
+            double f(int n, int steps, double *x) {
+              double s = 0, w[n], v[n], z[n], old[n];
+              for (int i = 0; i < n; i++) { v[i] = 0.5; old[i] = x[i]; }
+              for (int t = 0; t < steps; t++) {
+                for (int i = 0; i < n; i++) w[i] = x[i] * t;
+                for (int i = t; i < n; i++) v[i] = t * 0.25;
+                for (int i = 0; i < n; i++) z[i] = i * 0.1 * t;
+                z[t] = s;
+                for (int i = 0; i < n; i++) { s += v[i] * v[i] * old[i]; s += sin(w[i] + z[i]); x[i] = s; }
+              }
+              return s; }""",
+            "x",
+            [N, 3, numbers(N)],
+            None,
+            id="arrays that loops fill, but with what is overwritten, not all of them, or not last",
+        ),
+        pytest.param(
             """static double g(int n, double *p) { if (n < 0) return 1; double t = p[n]; return t * t * g(n - 1, p); }
             double f(double a, double x[3]) {
               double s = 0;
