@@ -653,12 +653,6 @@ REST = [
         "'cproj' is not supported",
     ),
     Refused(
-        "complex_inverse_function",
-        "#include <complex.h>\nfloat f(float complex z) { return crealf(cacosf(z)); }",
-        "2:42",
-        "'cacosf' is not supported",
-    ),
-    Refused(
         "complex_pointer_as_pairs",
         "double f(double _Complex *z) {\n  double *x = (double *)z;\n  return x[0];\n}",
         "2:15",
