@@ -18,7 +18,7 @@ from tapeflow.gradient_check import check
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 
-OUTPUTS = 57
+OUTPUTS = 58
 # One function, so one compilation, for all constructs: each has a place of its own in `out`.
 EVERYTHING = """#include <complex.h>
 #include <string.h>
@@ -26,9 +26,28 @@ static const double complex table[3] = {1.0 + 2.0 * I, 0.5, -1.0i};
 static const double complex unit = 0.6 - 0.8 * I;
 static double complex twist(double complex *p, int k, double x) { p[k] *= x * unit; return *p + p[k]; }
 static double complex early(double complex z) { if (creal(z) > 0) return conj(z); z -= 3; return z * z; }
+struct Inner { float complex c; int k; };
+struct Pair { double a; double complex z; struct Inner in[2]; };
+static const struct Pair pairs[2] = { { 1.0, 2.0 + 3.0 * I, { { 1.0f * I, 2 } } }, { .z = 0.5 } };
+static struct Pair times(struct Pair p, const struct Pair *q) { p.z *= q->z; p.in[1].c += q->in[0].c; return p; }
+static double complex in_structs(int n, double complex z, double complex w)
+{
+  struct Pair s[4], u, *p = s;
+  memset(s, 0, sizeof s);
+  for (int i = 0; i < n; i++, p++) {
+    p->z = (z + i) * pairs[i % 2].z;
+    p->in[0] = pairs[0].in[0];
+    p->a = creal(p->z);
+    *p = times(*p, &pairs[0]);
+  }
+  memcpy(&u, &s[1], sizeof u);
+  double complex *q = &u.z;
+  *q += w / s[0].in[1].c;
+  return u.z * s[3].a + (u.z == s[0].z) + u.in[0].k * cabs((struct Pair){ .z = w }.z);
+}
 
 double complex everything(int n, double complex z, double complex w, double x, float complex c, double complex a[n][3],
-                          double complex out[57])
+                          double complex out[58])
 {
   double complex t[n], q[4] = {z, [2] = w, x}, many[20] = {[3] = z};
   double complex s = z, *p = a[1], last;
@@ -64,7 +83,7 @@ double complex everything(int n, double complex z, double complex w, double x, f
   memset(t, 0, n * sizeof(double complex));
   out[49] = t[0] + last;
   out[50] = cacos(z); out[51] = cacosh(z); out[52] = casin(z); out[53] = casinh(z); out[54] = catan(z);
-  out[55] = catanh(z); out[56] = casinf(c);
+  out[55] = catanh(z); out[56] = casinf(c); out[57] = in_structs(n, z, w);
   return s * out[0] + a[1][2];
 }
 """
