@@ -38,7 +38,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function, import_prototype
 from tapeflow.frontend.c_rules import RulePragma, add_rules, rule_pragmas
-from tapeflow.frontend.c_signatures import refuse_returned_struct, signature
+from tapeflow.frontend.c_signatures import refuse_complex_members, refuse_returned_struct, signature
 from tapeflow.frontend.c_unset_variables import refuse_unset_variables
 from tapeflow.frontend.c_variants import Variants
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
@@ -130,6 +130,8 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None, pragmas: Sequence[R
     signatures = {function: signature(function) for function in in_order}
     for root in roots:
         refuse_returned_struct(root, signatures[root])
+    for root in (*roots, *of_rules):
+        refuse_complex_members(root, signatures[root])
     variants = Variants([each.spelling for each in tree.declarations])
     for root in dict.fromkeys((*roots, *of_rules)):
         variants.name(root, {})

@@ -6,13 +6,15 @@ an infinite `x` does not meet the zero that a conversion to complex would add. O
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects import arith, complex
+from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Operation
 
 from tapeflow.frontend.c_builder import IRBuilder, Value
+from tapeflow.frontend.c_complex_inverses import NAMES, inverse
 from tapeflow.frontend.c_constants import number
 from tapeflow.frontend.c_types import DOUBLE_COMPLEX, FLOAT_COMPLEX, Scalar, convert_number, scalar_of
 from tapeflow.frontend.clang_tree import Node
@@ -120,6 +122,16 @@ def _hyperbolic_cosine(build: IRBuilder, operands: Sequence[Value], node: Node) 
 
 _Function = Callable[[IRBuilder, Sequence[Value], Node], Value]
 
+
+def _inverse(name: str) -> _Function:
+    def make(build: IRBuilder, operands: Sequence[Value], node: Node) -> Value:
+        (operand,) = operands
+        type_ = cast(ComplexType, operand.type.ir)
+        return Value(operand.type, inverse(name, build, build.ssa(operand, node), type_, node))
+
+    return make
+
+
 _UNARY: Mapping[str, _Function] = {
     "cabs": _operation(complex.AbsOp),
     "carg": _operation(complex.AngleOp),
@@ -135,15 +147,10 @@ _UNARY: Mapping[str, _Function] = {
     "csqrt": _operation(complex.SqrtOp),
     "ctan": _operation(complex.TanOp),
     "ctanh": _operation(complex.TanhOp),
+    **{name: _inverse(name) for name in NAMES},
 }
 _BINARY: Mapping[str, _Function] = {"cpow": _operation(complex.PowOp)}
 _REFUSED = {
-    "cacos": "write '-I * clog(z + I * csqrt(1 - z * z))'",
-    "cacosh": "write 'clog(z + csqrt(z + 1) * csqrt(z - 1))'",
-    "casin": "write '-I * clog(I * z + csqrt(1 - z * z))'",
-    "casinh": "write 'clog(z + csqrt(z * z + 1))'",
-    "catan": "write '0.5 * I * (clog(1 - I * z) - clog(1 + I * z))'",
-    "catanh": "write '0.5 * (clog(1 + z) - clog(1 - z))'",
     "cproj": "leave it out: it changes infinite numbers alone",
 }
 _CONSTRUCTOR = "__builtin_complex"
@@ -176,14 +183,10 @@ def call(build: IRBuilder, node: Node, function: Node, operands: Sequence[Value]
         return build.complex(real, imaginary, result, node)
     base, of = _base(name)
     if (hint := _REFUSED.get(base)) is not None:
-        raise node.error(f"'{name}' is not supported", hint if of is DOUBLE_COMPLEX else _for_float(hint))
+        raise node.error(f"'{name}' is not supported", hint)
     make, arity = (_UNARY[base], 1) if base in _UNARY else (_BINARY[base], 2)
     # What it returns is checked first, for nothing is to be made before.
     returned = of.part if base in ("cabs", "carg", "cimag", "creal") else of
     if [operand.type for operand in operands] != [of] * arity or result != returned:
         raise node.error(f"'{name}' is not declared here as the C library declares it", "include <complex.h>")
     return make(build, operands, node)
-
-
-def _for_float(hint: str) -> str:
-    return re.sub(r"\b(clog|csqrt)\b", r"\1f", hint)

@@ -110,7 +110,7 @@ def _declare(function: Node, signature: Signature, parts: Parts, name: str) -> f
         for argument in _arguments(parameter, parts.get(position), passed)
     ]
     if isinstance(signature.result, Record):
-        arguments += _returned_struct(function, signature.result)
+        arguments += _returned_struct(function, signature)
     _check_names(arguments)
     op = func.FuncOp(
         name,
@@ -196,10 +196,14 @@ def _whole_arguments(parameter: Parameter) -> Iterator[_Argument]:
         yield _Argument(parameter, name, memory, named)
 
 
-def _returned_struct(function: Node, record: Record) -> Iterator[_Argument]:
+def _returned_struct(function: Node, signature: Signature) -> Iterator[_Argument]:
     """The memory of the struct that a function returns, which its caller provides."""
-    for name, memory in _memories(_result_name(function), RecordArrayType(record, ())):
-        yield _Argument(None, name, memory, DictionaryAttr({"tapeflow.name": StringAttr(name)}))
+    assert isinstance(signature.result, Record)
+    name = _result_name(function)
+    if name in [parameter.name for parameter in signature.parameters]:
+        name = "return"
+    for memory_name, memory in _memories(name, RecordArrayType(signature.result, ())):
+        yield _Argument(None, memory_name, memory, DictionaryAttr({"tapeflow.name": StringAttr(memory_name)}))
 
 
 def _result_attributes(function: Node) -> DictionaryAttr:

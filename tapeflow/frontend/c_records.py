@@ -184,8 +184,8 @@ def _record(source_type: SourceType, node: Node, what: str) -> Record:
     record = Record(name, fields, source_type.bytes)
     if not fields:
         raise node.error(f"{what} is of type '{name}', which has no members", "give it a member, or leave it out")
-    misplaced = [leaf for leaf in record.leaves if record.bytes % leaf.type.bytes]
-    if misplaced or any(field.offset % scalar.bytes for field in fields for scalar in _scalars(field)):
+    misplaced = [leaf for leaf in record.leaves if record.bytes % leaf.type.part.bytes]
+    if misplaced or any(field.offset % scalar.part.bytes for field in fields for scalar in _scalars(field)):
         raise node.error(
             f"{what} is of type '{name}', whose members are not aligned, which is not supported",
             "leave 'packed' out, so that each member lies where numbers of its type may",
@@ -224,11 +224,6 @@ def _field(member: Member, record: str, node: Node, what: str) -> Field:
         raise node.error(
             f"{where} has type '{member.type.spelling}', which is not supported",
             f"the types are {SUPPORTED_SCALARS}, structs, and arrays of them",
-        )
-    if isinstance(element, Scalar) and element.is_complex:
-        raise node.error(
-            f"{where} is complex, which is not supported in structs",
-            "use a member for each part: 'double re, im', and 'CMPLX(p.re, p.im)'",
         )
     return Field(member.name, element, tuple(extents), member.offset // 8)
 

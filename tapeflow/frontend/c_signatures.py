@@ -110,6 +110,24 @@ def refuse_returned_struct(function: Node, signature: Signature) -> None:
         )
 
 
+def refuse_complex_members(function: Node, signature: Signature) -> None:
+    """Refuse a function that is called from outside, or by a rule, if it takes a struct with complex members.
+
+    Raises:
+        TapeflowError: at the parameter.
+    """
+    for parameter in signature.parameters:
+        if not isinstance(parameter.type, RecordArrayType):
+            continue
+        leaf = next((leaf for leaf in parameter.type.record.leaves if leaf.type.is_complex), None)
+        if leaf is not None:
+            raise parameter.declaration.error(
+                f"the parameter '{parameter.name}' is of type '{parameter.type.record.name}', whose member "
+                f"'{'.'.join(leaf.path)}' is complex, which is only supported in structs that the file itself makes",
+                "use a member for each part: 'double re, im', and 'CMPLX(p.re, p.im)'",
+            )
+
+
 def refuse_structs(function: Node, signature: Signature) -> None:
     """Refuse a function that others compile if it takes or returns structs.
 

@@ -98,11 +98,14 @@ class Arithmetic(Conversions):
         if common is None:
             open_side = left if left.type.origin is Origin.EITHER else right
             other = right if open_side is left else left
-            name = "float" if open_side.type.kind == "float" else "int"
+            name = open_side.type.kind
+            hint = f"convert one of them: '{name}(...)', or '{other.type}(...)' to compute in 32 bits throughout"
+            if (name, other.type.kind) == ("int", "float"):
+                hint = f"make the variable a float from the start: 'numpy.float64(0)', or '{other.type}(0)'"
             raise self.build.refuse(
                 f"'{symbol}' of {other.type.phrase} and a variable that may be Python's {name} or NumPy's {name}64: "
                 "the type of the result depends on which it is",
-                f"convert one of them: '{name}(...)', or '{other.type}(...)' to compute in 32 bits throughout",
+                hint,
             )
         return common
 

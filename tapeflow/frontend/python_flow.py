@@ -166,6 +166,26 @@ def assigned(*blocks: Sequence[ast.stmt]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def assigned_values(statements: Sequence[ast.stmt]) -> dict[str, list[ast.expr | None]]:
+    """What each variable is assigned in `statements`, `a + b` where that is `a += b`; None for what has no text."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for statement in _within(statements):
+        value: ast.expr | None
+        match statement:
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=operand):
+                read = ast.copy_location(ast.Name(name, ast.Load()), target)
+                value = ast.copy_location(ast.BinOp(read, op, operand), statement)
+            case ast.Assign(targets=[ast.Name()], value=value):
+                pass
+            case ast.AnnAssign(value=value):
+                pass
+            case _:
+                value = None
+        for name in _assigned_here(statement):
+            found.setdefault(name, []).append(value)
+    return found
+
+
 def local(statements: Sequence[ast.stmt]) -> frozenset[str]:
     """The variables of a function, parameters aside: what its body sets or only annotates."""
     annotated = (statement.target for statement in _within(statements) if isinstance(statement, ast.AnnAssign))

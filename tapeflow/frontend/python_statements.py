@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i1
@@ -20,6 +21,7 @@ from tapeflow.frontend.python_expressions import Expressions
 from tapeflow.frontend.python_flow import Needs, Statements, assigned, is_none, only_grows
 from tapeflow.frontend.python_functions import zero_of
 from tapeflow.frontend.python_jumps import LeavingFor, Unreturned
+from tapeflow.frontend.python_origins import stay_numpy
 from tapeflow.frontend.python_ranges import Range, Ranges
 from tapeflow.frontend.python_refusals import unsupported
 from tapeflow.frontend.python_returns import RETURN
@@ -197,7 +199,7 @@ class StatementsOfFunction:
         counted = self.ranges.of(statement)
         name = self._counter(statement)
         carried = self._carried(statement, frozenset((name,)))
-        initial = {name: _number(self.scope.bindings[name]) for name in carried}
+        initial = self._initial(statement, carried)
         grows = {name: only_grows(name, statement.body) for name in carried}
         facts = self.ranges.facts(counted)
         if isinstance(statement, LeavingFor):
@@ -271,7 +273,7 @@ class StatementsOfFunction:
 
     def _while(self, statement: ast.While) -> None:
         carried = self._carried(statement, frozenset())
-        initial = {name: _number(self.scope.bindings[name]) for name in carried}
+        initial = self._initial(statement, carried)
         grows = {name: only_grows(name, statement.body) for name in carried}
         before = dict(self.scope.bindings)
         values = [self.build.ssa(scalar) for scalar in initial.values()]
@@ -306,13 +308,22 @@ class StatementsOfFunction:
             if name in needed and name not in counted and isinstance(self.scope.bindings.get(name), Scalar)
         ]
 
+    def _initial(self, loop: ast.For | ast.While, carried: Sequence[str]) -> dict[str, Scalar]:
+        """What the carried variables are before a loop, of the type that they have in each of its iterations."""
+        staying = stay_numpy(carried, loop.body, self.scope.bindings)
+        numbers = {name: _number(self.scope.bindings[name]) for name in carried}
+        return {
+            name: scalar if name in staying else replace(scalar, type=scalar.type.unsettled)
+            for name, scalar in numbers.items()
+        }
+
     def _enter(self, initial: dict[str, Scalar], entering: Sequence[SSAValue], grows: dict[str, bool]) -> None:
         """Let the carried variables stand for what enters an iteration, or leaves the loop."""
         for (name, scalar), value in zip(initial.items(), entering, strict=True):
             form = None
             if scalar.type.kind == "int":
                 form = unknown(name, [scalar.linear] if grows[name] else [])
-            self.scope.bindings[name] = Scalar(scalar.type.unsettled, value, form)
+            self.scope.bindings[name] = Scalar(scalar.type, value, form)
 
     def _leave(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import ctypes
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from tapeflow.gradient_check import check
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 
+OUTPUTS = 58
 # One function, so one compilation, for all constructs: each has a place of its own in `out`.
 EVERYTHING = """#include <complex.h>
 #include <string.h>
@@ -24,9 +26,28 @@ static const double complex table[3] = {1.0 + 2.0 * I, 0.5, -1.0i};
 static const double complex unit = 0.6 - 0.8 * I;
 static double complex twist(double complex *p, int k, double x) { p[k] *= x * unit; return *p + p[k]; }
 static double complex early(double complex z) { if (creal(z) > 0) return conj(z); z -= 3; return z * z; }
+struct Inner { float complex c; int k; };
+struct Pair { double a; double complex z; struct Inner in[2]; };
+static const struct Pair pairs[2] = { { 1.0, 2.0 + 3.0 * I, { { 1.0f * I, 2 } } }, { .z = 0.5 } };
+static struct Pair times(struct Pair p, const struct Pair *q) { p.z *= q->z; p.in[1].c += q->in[0].c; return p; }
+static double complex in_structs(int n, double complex z, double complex w)
+{
+  struct Pair s[4], u, *p = s;
+  memset(s, 0, sizeof s);
+  for (int i = 0; i < n; i++, p++) {
+    p->z = (z + i) * pairs[i % 2].z;
+    p->in[0] = pairs[0].in[0];
+    p->a = creal(p->z);
+    *p = times(*p, &pairs[0]);
+  }
+  memcpy(&u, &s[1], sizeof u);
+  double complex *q = &u.z;
+  *q += w / s[0].in[1].c;
+  return u.z * s[3].a + (u.z == s[0].z) + u.in[0].k * cabs((struct Pair){ .z = w }.z);
+}
 
 double complex everything(int n, double complex z, double complex w, double x, float complex c, double complex a[n][3],
-                          double complex out[50])
+                          double complex out[58])
 {
   double complex t[n], q[4] = {z, [2] = w, x}, many[20] = {[3] = z};
   double complex s = z, *p = a[1], last;
@@ -61,6 +82,8 @@ double complex everything(int n, double complex z, double complex w, double x, f
   out[46] = (z, w) + (s = z); out[47] = s += w; out[48] = sizeof(z) + 1.0f * c + table[1] * z;
   memset(t, 0, n * sizeof(double complex));
   out[49] = t[0] + last;
+  out[50] = cacos(z); out[51] = cacosh(z); out[52] = casin(z); out[53] = casinh(z); out[54] = catan(z);
+  out[55] = catanh(z); out[56] = casinf(c); out[57] = in_structs(n, z, w);
   return s * out[0] + a[1][2];
 }
 """
@@ -116,7 +139,7 @@ def pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 def everything_arguments() -> list:
     z, w = complex(numbers(1)), complex(numbers(2))
-    return [4, z, w, 0.7, np.complex64(0.4 - 0.3j), numbers(3, 4, 3), np.zeros(50, complex)]
+    return [4, z, w, 0.7, np.complex64(0.4 - 0.3j), numbers(3, 4, 3), np.zeros(OUTPUTS, complex)]
 
 
 @pytest.fixture(scope="module")
@@ -137,20 +160,34 @@ def test_values_are_those_of_c(everything: tapeflow.Gradient, native: ctypes.CDL
     assert value == pytest.approx(result[0], rel=1e-12)
     np.testing.assert_allclose(ours[5], a, rtol=1e-12)
     # Those that are computed in float.
-    single = [35, 44, 45, 48]
+    single = [35, 44, 45, 48, 56]
     np.testing.assert_allclose(ours[6][single], out[single], rtol=3e-7)
     np.testing.assert_allclose(np.delete(ours[6], single), np.delete(out, single), rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 0.99, -1.5, 3e5, 1e160])
+def test_inverse_functions_on_both_sides_of_their_branch_cuts(everything: tapeflow.Gradient, x: float):
+    for y in (0.0, -0.0, 1e-9, 2.0, -2.0, 1e160):
+        arguments = everything_arguments()
+        arguments[1] = complex(x, y)
+        everything(*arguments, seeds={"return": 0})
+        functions = (cmath.acos, cmath.acosh, cmath.asin, cmath.asinh, cmath.atan, cmath.atanh)
+        for function, found in zip(functions, arguments[6][50:56], strict=True):
+            expected = function(arguments[1])
+            for mine, theirs in ((found.real, expected.real), (found.imag, expected.imag)):
+                assert mine == pytest.approx(theirs, rel=4e-15, abs=0), (function, arguments[1])
+                assert np.signbit(mine) == np.signbit(theirs), (function, arguments[1])
 
 
 def test_each_derivative_against_differences(everything: tapeflow.Gradient):
     arguments = everything_arguments()
     step = {1: 1e-6, 2: 1e-6, 3: 1e-6, 4: 1e-3}
     rng = np.random.default_rng(5)
-    for seeded in (*range(50), "return"):
+    for seeded in (*range(OUTPUTS), "return"):
         seed = complex(rng.normal(), rng.normal())
         seeds = {"return": seed if seeded == "return" else 0}
         if seeded != "return":
-            seeds["out"] = np.zeros(50, complex)
+            seeds["out"] = np.zeros(OUTPUTS, complex)
             seeds["out"][seeded] = seed
 
         def weighed(changed: list, at=seeded, by=seed) -> float:
@@ -169,7 +206,7 @@ def test_each_derivative_against_differences(everything: tapeflow.Gradient):
                 (high, above), (low, below) = sides
                 expected = (high - low) / abs(complex(above) - complex(below))
                 mine = (complex(found[name]) * np.conj(way)).real
-                single = name == "c" or seeded in (35, 44, 45, 48)
+                single = name == "c" or seeded in (35, 44, 45, 48, 56)
                 assert mine == pytest.approx(expected, rel=2e-3 if single else 1e-6, abs=2e-3 if single else 1e-7), (
                     seeded, name, way,
                 )  # fmt: skip
@@ -264,7 +301,6 @@ def test_a_rule_of_complex_numbers(tmp_path: Path):
 REFUSED = {
     "conjugate": ("return creal(~z);", 3, "'~' of a complex number is a GNU extension"),
     "projection": ("return creal(cproj(z));", 3, "'cproj' is not supported"),
-    "inverse": ("return creal(casin(z));", 3, "'casin' is not supported"),
     "part": ("__real__ z = 1; return 0;", 3, "a part of a complex number is not supported"),
     "integers": ("return creal(2i * z);", 3, "is not supported"),
     "global": ("return creal(state);", 3, "the global variable 'state' is not constant"),

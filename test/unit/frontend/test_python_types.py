@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from python_oracle import compare, define
 
+from tapeflow.errors import TapeflowError
 from tapeflow.frontend.python import f32, f64, i32, i64, import_python
 from tapeflow.frontend.python_types import (
     BOOL,
@@ -82,3 +83,35 @@ def test_operators_on_mixed_types(symbol, left, right):
     expected = np.asarray(eval(expression, dict(zip("apikfd", (7, 1.7, *arrays), strict=True)))).dtype
     (result,) = import_python(function).body.block.first_op.function_type.outputs
     assert str(result) == IR[expected]
+
+
+STAYING = {
+    "a sum": "    for i in range(n):\n        s += f[i]\n",
+    "on either side": "    for i in range(n):\n        s = 0.5 * s + f[i]\n        s = f[i] - s\n",
+    "a loop that ends": "    i = 0\n    while s < 1.5 and i < n:\n        s += f[i]\n        i += 1\n",
+    "a loop that is left": "    for i in range(n):\n        s *= f[i]\n        if s > 2.5:\n            break\n",
+    "a branch": "    for i in range(n):\n        s -= f[i]\n        if f[i] > 1:\n            s = -d[i]\n",
+    "another like it": "    for i in range(n):\n        t += f[i]\n        s = t if f[i] > 1 else s * f[i]\n",
+    "nested": "    for i in range(n):\n        for j in range(i):\n            s += f[j] * d[i]\n        s /= f[i]\n",
+}
+
+
+@pytest.mark.parametrize("body", STAYING.values(), ids=STAYING)
+def test_a_variable_of_64_bits_stays_one_where_32_are_added(body):
+    text = f"def f(n: int, f: f32['n'], d: f64['n']):\n    s = np.float64(0.3)\n    t = d[0]\n{body}    return s + t\n"
+    function = define(text, {"f64": f64, "f32": f32, "np": np})
+    compare(function, 4, np.array([1.1, 0.3, 1.7, 0.9], np.float32), np.array([0.3, 0.7, 1.3, 0.1]))
+
+
+NOT_STAYING = {
+    "Python's at first": ("s = 0.0", "s += f[i]"),
+    "Python's later": ("s = np.float64(0.0)", "s = 1.5\n        s = s + f[i]\n        s += f[i]"),
+    "exchanged": ("s = np.float64(0.0)\n    t = 0.5", "t, s = s, t\n        s += f[i]"),
+}
+
+
+@pytest.mark.parametrize(("before", "body"), NOT_STAYING.values(), ids=NOT_STAYING)
+def test_a_variable_that_may_be_of_python_is_not_combined_with_32_bits(before, body):
+    text = f"def f(n: int, f: f32['n']):\n    {before}\n    for i in range(n):\n        {body}\n    return s\n"
+    with pytest.raises(TapeflowError, match=r"may be Python's float or NumPy's|would become a numpy\.float32"):
+        import_python(define(text, {"f32": f32, "np": np}))
