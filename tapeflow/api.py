@@ -40,12 +40,9 @@ from tapeflow.explanation import Explanation, explain
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.members import seen, taken, taken_numbers, zeros
 from tapeflow.options import Options
-from tapeflow.pipeline import Compiled, compile_gradient
+from tapeflow.pipeline import RETURN, Compiled, compile_gradient
 from tapeflow.records import packed, unpacked_names
 from tapeflow.tape_report import TapeReport, tape_report
-
-RETURN = "return"
-"""What `seeds` calls the return value."""
 
 
 @dataclass(frozen=True)
@@ -130,19 +127,33 @@ class Gradient:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The arrays that the kernel writes and whose final values `seeds` can give a cotangent."""
-        return tuple(p.name for p in self.parameters if p.is_array and p.is_float and p.name in self.compiled.written)
+        """The arrays that the kernel writes, that are outputs, and whose final values `seeds` can give a cotangent."""
+        written = self.compiled.written
+        return tuple(
+            p.name
+            for p in self.parameters
+            if p.is_array and p.is_float and p.name in written and self._is_output(p.name)
+        )
+
+    def _is_output(self, name: str) -> bool:
+        """Whether what an array holds last, or the return value, is to be differentiated."""
+        return self.compiled.outputs is None or name in self.compiled.outputs
 
     @property
     def _seedable(self) -> tuple[str, ...]:
-        """The arrays that `seeds` can name: outputs, and what is in `wrt`."""
-        names = {*self.compiled.active, *self.compiled.constant}
+        """The arrays that `seeds` can name: outputs, and, where all are that can be, what is in `wrt`."""
+        names = {name for name in (*self.compiled.active, *self.compiled.constant) if self._is_output(name)}
         return tuple(parameter.name for parameter in self.parameters if parameter.name in names)
 
     @property
     def returns_float(self) -> bool:
         """Whether the kernel returns a floating-point number, which `seeds` calls "return"."""
         return any(map(has_derivative, self.kernel.function.function_type.outputs))
+
+    @property
+    def return_is_output(self) -> bool:
+        """Whether the kernel returns a floating-point number that is to be differentiated."""
+        return self.returns_float and self._is_output(RETURN)
 
     @property
     def returns_complex(self) -> bool:
@@ -234,9 +245,9 @@ class Gradient:
         """
         bound = self.bind(arguments)
         cotangents = self._check_seeds(seeds, bound)
-        shadows = {name: cotangents[name] for name in self.compiled.active}
+        shadows = {name: cotangents[name] for name in self.compiled.shadowed}
         inputs = [value.used if isinstance(value, BoundArray) else value for value in bound]
-        if self.returns_float:
+        if self.return_is_output:
             inputs += taken_numbers([cotangents[RETURN]])
         scalars = [] if self._seed_batch is None else self._scalars
         adjoints = {parameter.name: zeros((), parameter.dtype, self._seed_batch) for parameter in scalars}
@@ -304,13 +315,18 @@ class Gradient:
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every array with one, fresh arrays that the gradient may change."""
         given = unpacked_names(self.parameters, seeds or {}, "seeds", self._seed_batch)
-        known = (*((RETURN,) if self.returns_float else ()), *self._seedable)
+        known = (*((RETURN,) if self.return_is_output else ()), *self._seedable)
         for name in given:
+            if name not in known and self._is_left_out(name):
+                raise ArgumentError(
+                    f"seeds: '{name}' is not among the outputs that {self.name} is the gradient of",
+                    hint=f"these have cotangents: {_listed(known)}; outputs= takes more names",
+                )
             if name not in known:
                 raise ArgumentError(
                     f"seeds: {self.kernel.name} has no output '{name}'", hint=f"these have cotangents: {_listed(known)}"
                 )
-        if not given and not self.returns_float:
+        if not given and not self.return_is_output:
             raise ArgumentError(
                 f"{self.kernel.name} returns nothing to differentiate: seeds are needed",
                 location=self.kernel.function.location,
@@ -324,20 +340,26 @@ class Gradient:
                 f"seeds are needed: {self._seed_batch} cotangents of an output of {self.kernel.name}",
                 hint=f"these have cotangents: {_listed(known)}",
             )
-        if self.returns_complex and RETURN not in given:
+        if self.returns_complex and self.return_is_output and RETURN not in given:
             raise ArgumentError(
                 f"{self.kernel.name} returns a complex number, which has no gradient without a seed",
                 location=self.kernel.function.location,
                 hint=f"seeds={{'{RETURN}': 1}} is for its real part, {{'{RETURN}': 1j}} for its imaginary part",
             )
+        names = {*self._seedable, *self.compiled.shadowed}
         cotangents: dict[str, Any] = {}
-        if self.returns_float:
+        if self.return_is_output:
             cotangents[RETURN] = self._return_seed(given.get(RETURN))
         for parameter, value in zip(self.parameters, bound, strict=True):
-            if parameter.name in self._seedable and isinstance(value, BoundArray):
+            if parameter.name in names and isinstance(value, BoundArray):
                 shape = value.given.shape
                 cotangents[parameter.name] = self._seed(parameter, given.get(parameter.name), shape)
         return cotangents
+
+    def _is_left_out(self, name: str) -> bool:
+        """Whether `name` would be an output, had `outputs` not left it out."""
+        arrays = {*self.compiled.active, *self.compiled.constant}
+        return not self._is_output(name) and (name in arrays or (name == RETURN and self.returns_float))
 
     def _seed(self, parameter: Parameter, given: Any, shape: tuple[int, ...]) -> Array:
         """A cotangent of an array, as the gradient takes it; 0 where none is given."""
@@ -402,6 +424,7 @@ def gradient(
     options: Options | None = None,
     *,
     batch: int | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Gradient:
     """The gradient of `kernel` with respect to some of its parameters.
 
@@ -411,11 +434,14 @@ def gradient(
         options: what to do with the tape; by default a struct of arrays in cache.
         batch: how many cotangents it takes at once, for one run of the kernel and one tape: `seeds` then have one more
             dimension, the first, and so have the gradients.
+        outputs: names of arrays that the kernel writes, and "return" for what it returns: what is differentiated. All
+            of them by default. The cotangents of other arrays are zero: what only they depend on is not differentiated
+            and not taped, and an array that is neither here nor in `wrt` takes no cotangent and has no gradient.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return Gradient(compile_gradient(as_kernel(kernel), wrt, options or Options(), batch=batch))
+    return Gradient(compile_gradient(as_kernel(kernel), wrt, options or Options(), batch=batch, outputs=outputs))
 
 
 def value_and_gradient(
@@ -424,6 +450,7 @@ def value_and_gradient(
     options: Options | None = None,
     *,
     batch: int | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Callable[..., tuple[float | int | complex | bool | None, dict[str, Any]]]:
     """A function of the kernel's arguments that returns its value and its gradients, by running it once.
 
@@ -434,11 +461,12 @@ def value_and_gradient(
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape.
         batch: how many cotangents it takes at once.
+        outputs: what is differentiated, as for `gradient`.
 
     Raises:
         TapeflowError: as `gradient` does.
     """
-    made = gradient(kernel, wrt, options, batch=batch)
+    made = gradient(kernel, wrt, options, batch=batch, outputs=outputs)
 
     def evaluate(*arguments: Any, **keywords: Any) -> tuple[float | int | complex | bool | None, dict[str, Any]]:
         result = made(*arguments, **keywords)

@@ -51,6 +51,13 @@ Link = Annotated[
 Wrt = Annotated[
     list[str], typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
 ]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What to differentiate: arrays that the kernel writes, and 'return'; repeat it, or separate by commas.  "
+        "[default: all of them]"
+    ),
+]
 InlineLimit = Annotated[
     int,
     typer.Option(
@@ -93,6 +100,7 @@ Interval = Annotated[
 def grad(
     kernel: KernelFile,
     wrt: Wrt,
+    outputs: Outputs = None,
     function: Function = None,
     output: Annotated[
         Path | None,
@@ -131,6 +139,8 @@ def grad(
 
         tapeflow grad kernel.c --function f --wrt A --batch 8
 
+        tapeflow grad kernel.c --function f --wrt A --outputs y,return
+
     The result builds with `cc -std=c99 -c logsum_grad.c` and links with `-lm`.
     """
     from tapeflow.api import gradient
@@ -141,7 +151,7 @@ def grad(
     if emit_stage is not None and emit_stage not in options.stages:
         stages = ", ".join(options.stages)
         raise typer.BadParameter(f"--emit-stage: these options have the stages {stages}; '{emit_stage}' is none")
-    made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch)
+    made = gradient(load(kernel, function), wrt=_names(wrt), options=options, batch=batch, outputs=_outputs(outputs))
     if emit_stage is not None:
         text = made.ir(emit_stage)
         if output is None:
@@ -209,6 +219,7 @@ def jvp(
 def check(
     kernel: KernelFile,
     wrt: Wrt,
+    outputs: Outputs = None,
     function: Function = None,
     arg: ArgumentValues = None,
     args: ArgumentFile = None,
@@ -243,7 +254,8 @@ def check(
     from tapeflow.gradient_check import check as check_gradient
 
     options = _options(inline_limit, recompute, layout, spad_bytes, buffers, stream)
-    made = gradient(load(kernel, function, link=link or ()), wrt=_names(wrt), options=options, batch=batch)
+    loaded = load(kernel, function, link=link or ())
+    made = gradient(loaded, wrt=_names(wrt), options=options, batch=batch, outputs=_outputs(outputs))
     arguments = _arguments(made.parameters, arg, args, seed, interval)
     with _working("comparing with central differences"):
         report = check_gradient(made, arguments, seed=seed, directions=directions)
@@ -264,6 +276,7 @@ def simulate(
     wrt: Annotated[
         list[str] | None, typer.Option(help="What to differentiate with respect to; repeat it, or separate by commas.")
     ] = None,
+    outputs: Outputs = None,
     function: Function = None,
     against: Annotated[str | None, typer.Option(help="Another one to compare with.")] = None,
     objects: Annotated[
@@ -322,7 +335,7 @@ def simulate(
     _check_what_is_simulated(kernel, wrt, objects, entry, source)
     about_object = {"entry": entry, "source": source, "interval": interval, "slack": slack}
     _refuse_without(objects, "an object: give --object", **about_object)
-    _refuse_without(kernel, "a kernel: give its source", wrt=wrt, function=function)
+    _refuse_without(kernel, "a kernel: give its source", wrt=wrt, outputs=outputs, function=function)
     recorded = {"timeline": timeline is not None or report is not None, "reuse": report is not None}
     issue = {"interval": interval, "slack": slack or 0}
     reports: list[Report] = []
@@ -334,7 +347,8 @@ def simulate(
     if kernel is not None:
         names = [hardware] if against is None or objects else [against, hardware]
         given = (arg, args, seed, drawn)
-        reports += _simulate_kernel(load(kernel, function), wrt or [], names, inline_limit, given, recorded)
+        about = (_names(wrt or []), _outputs(outputs))
+        reports += _simulate_kernel(load(kernel, function), about, names, inline_limit, given, recorded)
     files = {} if timeline is None else timeline_file(reports[-1], timeline)
     if report is not None:
         files |= report_files(reports, report)
@@ -373,8 +387,14 @@ def _refuse_without(subject: object, need: str, **options: object) -> None:
 
 
 def _simulate_kernel(
-    kernel: Kernel, wrt: list[str], names: list[str], inline_limit: int, given: _Given, recorded: dict[str, bool]
+    kernel: Kernel,
+    about: tuple[list[str], list[str] | None],
+    names: list[str],
+    inline_limit: int,
+    given: _Given,
+    recorded: dict[str, bool],
 ) -> list[Report]:
+    """Simulate the gradient of `kernel` that is `about` arguments and outputs on the machines called `names`."""
     import numpy as np
 
     from tapeflow.api import gradient
@@ -386,9 +406,9 @@ def _simulate_kernel(
     for name in names:
         chosen = machine(name)
         options = options_for(chosen).model_copy(update={"inline_limit": inline_limit})
-        made = gradient(kernel, wrt=_names(wrt), options=options)
+        made = gradient(kernel, wrt=about[0], options=options, outputs=about[1])
         arguments = _arguments(made.parameters, *given)
-        drawn = None if made.returns_float else random_cotangents(made, arguments, np.random.default_rng(given[2]))
+        drawn = None if made.return_is_output else random_cotangents(made, arguments, np.random.default_rng(given[2]))
         with _working(f"running {made.name} on {chosen.name}"):
             reports.append(simulate_gradient(made, arguments, hardware=chosen, seeds=drawn, **recorded))
     return reports
@@ -443,6 +463,10 @@ def _options(inline_limit: int, recompute: str, layout: str, spad_bytes: int, bu
 def _names(wrt: list[str]) -> list[str]:
     """`A,w` and repeated options alike."""
     return [name.strip() for names in wrt for name in names.split(",") if name.strip()]
+
+
+def _outputs(outputs: list[str] | None) -> list[str] | None:
+    return None if outputs is None else _names(outputs)
 
 
 def _arguments(

@@ -97,6 +97,7 @@ class Explanation:
     Attributes:
         function: the gradient's name.
         wrt: what it is differentiated with respect to.
+        outputs: what is differentiated, where that was said.
         arrays: arguments of floating-point numbers in source order, then local arrays.
         loops: in source order.
         outside: what is taped outside of loops.
@@ -104,6 +105,7 @@ class Explanation:
 
     function: str
     wrt: tuple[str, ...]
+    outputs: tuple[str, ...] | None
     arrays: tuple[ArrayReason, ...]
     loops: tuple[LoopReason, ...]
     outside: tuple[RegionReport, ...]
@@ -113,7 +115,8 @@ class Explanation:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.function}, with respect to {', '.join(self.wrt)}"]
+        of = "" if self.outputs is None else f"of {', '.join(self.outputs)}, "
+        lines = [f"{self.function}, {of}with respect to {', '.join(self.wrt)}"]
         lines += ["", *aligned([("argument or array", "declared at", "active", "why"), *map(_array_row, self.arrays)])]
         if self.loops:
             lines += ["", *aligned([("loop", "at", "active values", "why"), *map(_loop_row, self.loops)])]
@@ -181,7 +184,7 @@ def explain(compiled: Compiled) -> Explanation:
     Raises:
         TapeflowError: as compiling did.
     """
-    module = requested(compiled.kernel, compiled.wrt, compiled.active)
+    module = requested(compiled.kernel, compiled.wrt, compiled.active, outputs=compiled.outputs)
     run_passes(module, compiled.options.passes()[:1])
     (request,) = requests_of(module)
     function = primal_of(request, functions_of(module)).clone()
@@ -193,6 +196,7 @@ def explain(compiled: Compiled) -> Explanation:
     return Explanation(
         compiled.final.sym_name.data,
         compiled.wrt,
+        compiled.named_outputs,
         (*_arguments(compiled, function, activity), *_local_arrays(function, activity)),
         tuple(_loop(loop, function, activity, taped.of(key)) for loop, key in _keyed(function)),
         taped.of(None),

@@ -164,10 +164,16 @@ def check(
         cotangents = unpacked_names(gradient.parameters, seeds, "seeds", gradient.batch)
     else:
         cotangents = random_cotangents(gradient, arguments, rng)
+    if gradient.return_is_output and not gradient.returns_complex:
+        cotangents = {RETURN: 1.0 if gradient.batch is None else np.ones(gradient.batch)} | dict(cotangents)
     weights = _members(gradient, cotangents)
     adjoints = _members(gradient, gradient(*_copies(arguments), seeds=cotangents).gradients)
     # The primal's values are those of any gradient; with one cotangent they are had soonest.
-    values = gradient if gradient.batch is None else differentiated(gradient.kernel, gradient.wrt, gradient.options)
+    values = (
+        gradient
+        if gradient.batch is None
+        else differentiated(gradient.kernel, gradient.wrt, gradient.options, outputs=gradient.compiled.named_outputs)
+    )
     lines = [_Along(values, arguments, weight) for weight in weights]
     tangents = _Forward(gradient, arguments) if forward else None
     checks: list[DirectionCheck] = []
@@ -222,7 +228,7 @@ def _with_forward(
     check: DirectionCheck, terms: Array, outputs: Mapping[str, Any], weights: Mapping[str, Any]
 ) -> DirectionCheck:
     """`check`, of the gradient with the `terms` of its dot product, with that of the tangents `outputs`."""
-    parts = [products(tangent, weights.get(name, float(name == RETURN))) for name, tangent in outputs.items()]
+    parts = [products(tangent, weights[name]) for name, tangent in outputs.items() if name in weights]
     weighted = np.concatenate(parts) if parts else np.zeros(1)
     forward = float(np.sum(weighted))
     size = max(float(np.sum(np.abs(weighted))), float(np.sum(np.abs(terms))))
@@ -275,7 +281,7 @@ class _Along:
         value = self._gradient(*arguments, seeds=self._cotangents).value
         total = 0.0
         if isinstance(value, float | complex):
-            total = float(np.sum(products(value, self._cotangents.get(RETURN, 1.0))))
+            total = float(np.sum(products(value, self._cotangents.get(RETURN, 0.0))))
         for name, cotangent in self._cotangents.items():
             if name != RETURN:
                 output = arguments[self._gradient.position(name)]
@@ -287,7 +293,7 @@ def random_cotangents(gradient: Gradient, arguments: Sequence[Any], rng: np.rand
     """Cotangents of the outputs, of their shapes: of the arrays written, and of what is returned if 1 is not enough."""
     cotangents: dict[str, Any] = {}
     leading = () if gradient.batch is None else (gradient.batch,)
-    if gradient.returns_complex or (gradient.returns_float and gradient.batch is not None):
+    if gradient.return_is_output and (gradient.returns_complex or gradient.batch is not None):
         drawn = random_numbers(leading, gradient.returned_dtype, rng)
         cotangents[RETURN] = drawn if leading else drawn.item()
     for name in gradient.outputs:

@@ -20,7 +20,7 @@ from tapeflow.arguments import Array, BoundArray
 from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel, as_kernel
 from tapeflow.options import Options
-from tapeflow.pipeline import check_batch
+from tapeflow.pipeline import check_batch, check_outputs
 from tapeflow.records import unpacked
 from tapeflow.tangents import Jvp, jvp
 
@@ -52,16 +52,26 @@ class Jacobian:
     What is compiled depends on the mode and on the number of elements, and is compiled when it is first needed.
     """
 
-    def __init__(self, kernel: Kernel, wrt: Sequence[str], batch: int, mode: Mode | None, options: Options):
+    def __init__(
+        self,
+        kernel: Kernel,
+        wrt: Sequence[str],
+        batch: int,
+        mode: Mode | None,
+        options: Options,
+        outputs: Sequence[str] | None,
+    ):
         """Make the Jacobian callable; users call `jacobian`."""
         self.kernel, self.batch, self.options = kernel, batch, options
+        self._named = None if outputs is None else tuple(check_outputs(kernel, outputs))
         self.mode: Mode | None = mode
         self._names = wrt
         self._made: dict[tuple[Mode, int], Gradient] = {}
         self._first = first = self._derivative(mode or "reverse", batch)
         self.wrt = first.wrt
-        _check_real(first)
-        self.outputs = (*((RETURN,) if first.returns_float else ()), *first.outputs)
+        outputs_of = (*((RETURN,) if first.returns_float else ()), *first.outputs)
+        self.outputs = tuple(name for name in outputs_of if self._named is None or name in self._named)
+        _check_real(first, self.outputs)
         if not self.outputs:
             raise TapeflowError(
                 f"{kernel.name} has no output to differentiate",
@@ -109,7 +119,7 @@ class Jacobian:
             self._made[mode, members] = (
                 jvp(self.kernel, self._names, self.options, batch=members)
                 if mode == "forward"
-                else gradient(self.kernel, self._names, self.options, batch=members)
+                else gradient(self.kernel, self._names, self.options, batch=members, outputs=self._named)
             )
         return self._made[mode, members]
 
@@ -140,19 +150,19 @@ class _Part:
         return prod(self.shape)
 
 
-def _check_real(derivative: Gradient) -> None:
+def _check_real(derivative: Gradient, outputs: Sequence[str]) -> None:
     """Refuse complex arguments and outputs, which have no table of derivatives unless they are holomorphic.
 
     Raises:
         TapeflowError: `derivative` is by a complex argument, or of a complex output.
     """
     hint = "give gradient, or jvp, a batch: 1 and 1j for each element are the derivatives of and by its two parts"
-    if derivative.returns_complex:
+    if derivative.returns_complex and RETURN in outputs:
         location = derivative.kernel.function.location
         reason = f"{derivative.kernel.name} returns a complex number: Jacobians are of real numbers"
         raise TapeflowError(reason, location=location, hint=hint)
     for parameter in derivative.parameters:
-        if parameter.dtype.kind == "c" and parameter.name in {*derivative.wrt, *derivative.outputs}:
+        if parameter.dtype.kind == "c" and parameter.name in {*derivative.wrt, *outputs}:
             reason = f"{parameter.name} is complex: Jacobians are of real numbers"
             raise TapeflowError(reason, location=parameter.location, hint=hint)
 
@@ -214,8 +224,9 @@ def jacobian(
     batch: int = 8,
     mode: Mode | None = None,
     options: Options | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Jacobian:
-    """The Jacobian of `kernel`: all its outputs by some of its parameters.
+    """The Jacobian of `kernel`: its outputs by some of its parameters.
 
     Args:
         kernel: what `load` returned, or a Python function to load.
@@ -224,6 +235,7 @@ def jacobian(
         mode: "forward", a tangent for each element of the arguments, or "reverse", a cotangent for each element of the
             outputs; by default, at each call, what needs fewer.
         options: what to do with the tape of reverse mode.
+        outputs: names of arrays that the kernel writes, and "return"; all of them by default.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place; it has
@@ -232,4 +244,4 @@ def jacobian(
     check_batch(batch)
     if mode not in (None, "forward", "reverse"):
         raise TapeflowError(f"mode='{mode}' is no mode", hint="'forward', 'reverse', or None for what needs fewer runs")
-    return Jacobian(as_kernel(kernel), wrt, batch, mode, options or Options())
+    return Jacobian(as_kernel(kernel), wrt, batch, mode, options or Options(), outputs)

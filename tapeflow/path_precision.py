@@ -41,7 +41,7 @@ class Precision:
 
 def path_precisions(compiled: Compiled) -> dict[str, Precision]:
     """The precision behind each argument that the gradient `compiled` is with respect to, by name."""
-    module = requested(compiled.kernel, compiled.wrt, compiled.active)
+    module = requested(compiled.kernel, compiled.wrt, compiled.active, outputs=compiled.outputs)
     run_passes(module, compiled.options.passes()[:1])
     (request,) = requests_of(module)
     functions = functions_of(module)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from io import StringIO
@@ -26,6 +26,9 @@ from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import TapeflowError
 from tapeflow.loading import Kernel
 from tapeflow.options import STAGES, Options
+
+RETURN = "return"
+"""What seeds and outputs call the return value."""
 
 
 class Mode(StrEnum):
@@ -55,6 +58,7 @@ class Compiled:
             depends on `wrt` to.
         constant: the array parameters of floating-point numbers that the kernel writes, but nothing that depends on
             `wrt` to: they have no shadow, as their cotangents add nothing to a gradient and their tangents are zero.
+        outputs: what is differentiated, arrays by name and "return"; None for all that the kernel writes or returns.
         recording: the gradient before layers are formed.
         final: the gradient as it was printed.
         printed: the gradient as C.
@@ -74,6 +78,22 @@ class Compiled:
     printed: PrintedC
     mode: Mode = Mode.GRADIENT
     batch: int | None = None
+    outputs: frozenset[str] | None = None
+
+    @property
+    def named_outputs(self) -> tuple[str, ...] | None:
+        """What it was told to differentiate: arrays in source order, then "return"; None of all outputs."""
+        named = self.outputs
+        if named is None:
+            return None
+        names = (*(parameter.name for parameter in self.kernel.parameters), RETURN)
+        return tuple(name for name in names if name in named)
+
+    @property
+    def shadowed(self) -> tuple[str, ...]:
+        """The array parameters that reverse mode takes a shadow of: the active ones but those only worked in."""
+        outputs = self.outputs
+        return tuple(name for name in self.active if outputs is None or name in outputs or name in self.wrt)
 
     @property
     def name(self) -> str:
@@ -93,7 +113,7 @@ class Compiled:
         """
         if stage not in self.stages:
             raise ValueError(f"no stage '{stage}' here: the stages are {', '.join(self.stages)}")
-        module = requested(self.kernel, self.wrt, self.active, self.mode, self.batch)
+        module = requested(self.kernel, self.wrt, self.active, self.mode, self.batch, self.outputs)
         run_passes(module, self.options.passes()[: STAGES.index(stage)])
         return ir_text(module)
 
@@ -105,6 +125,7 @@ def compile_gradient(
     last_stage: str | None = None,
     mode: Mode = Mode.GRADIENT,
     batch: int | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Compiled:
     """Differentiate `kernel` and print the result as C.
 
@@ -115,24 +136,27 @@ def compile_gradient(
         last_stage: where to stop, from "differentiate" on; at the end of `options` by default.
         mode: which derivative to make.
         batch: of how many cotangents, or tangents in forward mode, at once.
+        outputs: names of arrays that the kernel writes, and "return"; all of them if None. Of forward mode all.
 
     Raises:
-        TapeflowError: `batch` is out of range, `wrt` does not fit the kernel, or the kernel cannot be differentiated.
+        TapeflowError: `batch` is out of range, `wrt` or `outputs` does not fit the kernel, or the kernel cannot be
+            differentiated.
     """
     check_batch(batch)
     chosen = check_wrt(kernel, wrt)
-    written = frozenset(kernel.parameters[argument.index].name for argument in written_arguments(kernel.function))
+    written = written_arrays(kernel)
+    of = None if outputs is None else check_outputs(kernel, outputs)
     derived = tuple(
         p.name for p in kernel.parameters if p.is_array and p.is_float and (p.name in chosen or p.name in written)
     )
     stages = options.stages if last_stage is None else options.stages[: options.stages.index(last_stage) + 1]
     prepare, *passes = options.passes()[: len(stages) - 1]
     unlayered = [a_pass for stage, a_pass in zip(stages[2:], passes, strict=True) if stage not in ("layers", "streams")]
-    module = requested(kernel, chosen, derived, mode, batch)
+    module = requested(kernel, chosen, derived, mode, batch, of)
     apply_passes(module, [prepare])
     active = _active_arrays(module, kernel, chosen, derived)
     if active != derived:
-        _request(module, kernel, chosen, active, mode, batch)
+        _request(module, kernel, chosen, active, mode, batch, of)
     run_passes(module, unlayered)
     recording = module
     if len(unlayered) < len(passes):
@@ -153,6 +177,7 @@ def compile_gradient(
         print_c(final, name=name),
         mode,
         batch,
+        of,
     )
 
 
@@ -197,10 +222,47 @@ def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in by_name if name in wrt)
 
 
-def _without_structs(kernel: Kernel, wrt: Sequence[str]) -> list[str]:
-    """`wrt` with the floats of structs of several types instead of the structs' own names."""
+def written_arrays(kernel: Kernel) -> frozenset[str]:
+    """The names of the array parameters that `kernel` writes."""
+    return frozenset(kernel.parameters[argument.index].name for argument in written_arguments(kernel.function))
+
+
+def check_outputs(kernel: Kernel, outputs: Sequence[str]) -> frozenset[str]:
+    """The names in `outputs`, if each is of an array that `kernel` writes, or "return" for what it returns.
+
+    Raises:
+        TapeflowError: a name is unknown, twice there, or not of an output of floating-point numbers; or there is none.
+    """
+    if isinstance(outputs, str):
+        raise TapeflowError(f"outputs is a list of names: ['{outputs}'], not '{outputs}'")
+    by_name, written = {parameter.name: parameter for parameter in kernel.parameters}, written_arrays(kernel)
+    known = [RETURN] if any(map(has_derivative, kernel.function.function_type.outputs)) else []
+    known += [name for name, parameter in by_name.items() if parameter.is_float and name in written]
+    hint = f"its outputs are: {', '.join(known)}" if known else "it returns and writes no floating-point numbers"
+    names = _without_structs(kernel, outputs)
+    if not names:
+        raise TapeflowError(f"outputs is empty: nothing of {kernel.name} is to be differentiated", hint=hint)
+    for name in names:
+        if name not in known:
+            place = by_name[name].location if name in by_name else kernel.function.location
+            reason = f"{kernel.name} has no output '{name}'"
+            if name in by_name:
+                parameter = by_name[name]
+                reason = f"'{parameter}' is no output of {kernel.name}, which does not write it"
+                if name in written:
+                    reason = f"'{parameter}' has no derivative, its numbers are not floating-point"
+            elif name == RETURN:
+                reason = f"{kernel.name} returns no floating-point number"
+            raise TapeflowError(f"outputs: {reason}", location=place, hint=hint)
+        if names.count(name) > 1:
+            raise TapeflowError(f"outputs: '{name}' is there twice")
+    return frozenset(names)
+
+
+def _without_structs(kernel: Kernel, given: Sequence[str]) -> list[str]:
+    """The names `given` with the floats of structs of several types instead of the structs' own names."""
     names: list[str] = []
-    for name in wrt:
+    for name in given:
         parts = [it.name for it in kernel.parameters if it.source == name != it.name and it.is_float]
         names += parts or [name]
     return names
@@ -227,8 +289,11 @@ def requested(
     arrays: Collection[str],
     mode: Mode = Mode.GRADIENT,
     batch: int | None = None,
+    outputs: Set[str] | None = None,
 ) -> ModuleOp:
     """The kernel's module with the request for its derivative: the returned float, `wrt` and `arrays` are active.
+
+    With `outputs` the returned float is if "return" is among them, and the final values of arrays only if they are.
 
     Requests that were in the module are left out; nobody asked for them here.
 
@@ -236,12 +301,18 @@ def requested(
         TapeflowError: the module has something else of the gradient's name.
     """
     module = kernel.module.clone()
-    _request(module, kernel, wrt, arrays, mode, batch)
+    _request(module, kernel, wrt, arrays, mode, batch, outputs)
     return module
 
 
 def _request(
-    module: ModuleOp, kernel: Kernel, wrt: Collection[str], arrays: Collection[str], mode: Mode, batch: int | None
+    module: ModuleOp,
+    kernel: Kernel,
+    wrt: Collection[str],
+    arrays: Collection[str],
+    mode: Mode,
+    batch: int | None,
+    outputs: Set[str] | None,
 ) -> None:
     """Put into `module`, instead of its requests, that for the derivative of `kernel`; see `requested`."""
     made = {gradient_name(kernel, mode, batch), *((gradient_name(kernel),) if mode is Mode.HVP else ())}
@@ -255,8 +326,9 @@ def _request(
                 location=op.location,
                 hint="rename it",
             )
-    arguments = [_mark(parameter.name in wrt or parameter.name in arrays) for parameter in kernel.parameters]
-    results = [_mark(has_derivative(type_)) for type_ in kernel.function.function_type.outputs]
+    arguments = [_mark_of(parameter, wrt, arrays, outputs) for parameter in kernel.parameters]
+    returned = outputs is None or RETURN in outputs
+    results = [_mark(returned and has_derivative(type_)) for type_ in kernel.function.function_type.outputs]
     for request in _requests(kernel, mode, arguments, results, batch):
         request.location = kernel.function.location
         module.body.block.add_op(request)
@@ -297,16 +369,32 @@ def _requests(
         gradient = gradient_name(kernel)
         yield ad.VjpOp(gradient, kernel.name, arguments, results)
         # Of the gradient's own arguments the seeds are held fixed; of its results only the adjoints have tangents.
-        active = [p for p, mark in zip(kernel.parameters, arguments, strict=True) if mark is ad.Activity.ACTIVE]
+        derived = [p for p, mark in zip(kernel.parameters, arguments, strict=True) if mark in _WITH_ADJOINT]
+        # Arrays that are only worked in have tangents too.
+        active = [_mark(mark is not ad.Activity.CONST) for mark in arguments]
         seeds = [ad.Activity.CONST for mark in results if mark is ad.Activity.ACTIVE]
-        shadows = [ad.Activity.ACTIVE for parameter in active if parameter.is_array]
-        adjoints = [ad.Activity.ACTIVE for parameter in active if not parameter.is_array]
+        shadows = [ad.Activity.ACTIVE for parameter in derived if parameter.is_array]
+        adjoints = [ad.Activity.ACTIVE for parameter in derived if not parameter.is_array]
         primal = [ad.Activity.CONST for _ in results]
-        yield ad.JvpOp(name, gradient, [*arguments, *seeds, *shadows], [*primal, *adjoints], batch)
+        yield ad.JvpOp(name, gradient, [*active, *seeds, *shadows], [*primal, *adjoints], batch)
+
+
+_WITH_ADJOINT = (ad.Activity.ACTIVE, ad.Activity.INPUT)
 
 
 def _mark(active: bool) -> ad.Activity:
     return ad.Activity.ACTIVE if active else ad.Activity.CONST
+
+
+def _mark_of(
+    parameter: Parameter, wrt: Collection[str], arrays: Collection[str], outputs: Set[str] | None
+) -> ad.Activity:
+    name = parameter.name
+    if name not in wrt and name not in arrays:
+        return ad.Activity.CONST
+    if outputs is None or not parameter.is_array or name in outputs:
+        return ad.Activity.ACTIVE
+    return ad.Activity.INPUT if name in wrt else ad.Activity.SCRATCH
 
 
 def context() -> Context:

@@ -275,6 +275,7 @@ def hvp(
     options: Options | None = None,
     *,
     batch: int | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> HessianProduct:
     """The gradient of `kernel` together with Hessian-vector products.
 
@@ -283,8 +284,10 @@ def hvp(
         wrt: names of scalar or array parameters of floating-point numbers.
         options: what to do with the tape, as for a gradient; values and their tangents are fields of one record.
         batch: how many vectors it takes at once, for one gradient.
+        outputs: what is differentiated, as for `gradient`.
 
     Raises:
         TapeflowError: a name is wrong, or the kernel uses something that is not differentiated: with its place.
     """
-    return HessianProduct(compile_gradient(as_kernel(kernel), wrt, options or Options(), mode=Mode.HVP, batch=batch))
+    used = options or Options()
+    return HessianProduct(compile_gradient(as_kernel(kernel), wrt, used, mode=Mode.HVP, batch=batch, outputs=outputs))

@@ -28,18 +28,30 @@ from tapeflow.errors import TapeflowError
 
 @dataclass(frozen=True)
 class Request:
-    """What is differentiated: a mark for each argument and result of a function, true if it is active."""
+    """What is differentiated.
+
+    Attributes:
+        arguments: for each argument of a function, whether it is active: of an array, whether it has a shadow argument.
+        results: for each result whether it is active.
+        no_outputs: of the active arrays the positions of those whose final values are no outputs.
+        scratch: the positions of arrays that are not active as arguments, but may be in between.
+    """
 
     arguments: tuple[bool, ...]
     results: tuple[bool, ...]
+    no_outputs: frozenset[int] = frozenset()
+    scratch: frozenset[int] = frozenset()
 
     @staticmethod
     def of(op: ad.DerivativeRequest) -> Request:
         """The marks of a request."""
-        arguments, results = (
-            tuple(mark.data is ad.Activity.ACTIVE for mark in marks) for marks in (op.arguments, op.results_)
+        marks = [mark.data for mark in op.arguments]
+        return Request(
+            tuple(mark in (ad.Activity.ACTIVE, ad.Activity.INPUT) for mark in marks),
+            tuple(mark.data is ad.Activity.ACTIVE for mark in op.results_),
+            frozenset(position for position, mark in enumerate(marks) if mark is ad.Activity.INPUT),
+            frozenset(position for position, mark in enumerate(marks) if mark is ad.Activity.SCRATCH),
         )
-        return Request(arguments, results)
 
 
 @dataclass(frozen=True)
@@ -245,7 +257,12 @@ class Activity:
         returned = function.get_return_op()
         assert returned is not None
         seeded = [value for value, mark in zip(returned.operands, request.results, strict=True) if mark]
-        arrays = [argument for argument in self._active_arguments if is_array(argument)]
+        arrays = [
+            argument
+            for argument in self._active_arguments
+            if is_array(argument) and argument.index not in request.no_outputs
+        ]
+        self._scratch = frozenset(function.args[position] for position in request.scratch)
         self._edges = [edge for op in function.body.walk() for edge in _flows(op)]
         self._pairs = _pairs(function)
         self._edges += [edge for pair in self._pairs.values() for edge in pair.flows()]
@@ -353,7 +370,7 @@ class Activity:
                 hint="choose between values instead of arrays, or mark all of them active",
             )
         for root in active:
-            if isinstance(root, BlockArgument) and root not in self._active_arguments:
+            if isinstance(root, BlockArgument) and not (root in self._active_arguments or root in self._scratch):
                 raise TapeflowError(
                     f"{_described(root)} carries active values but is not marked active: its derivative has no place",
                     location=op.location,

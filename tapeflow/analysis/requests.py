@@ -67,4 +67,5 @@ def signature_of(
 
 
 def _active(marks: ActivityArray, types: Sequence[Attribute]) -> list[Attribute]:
-    return [type_ for mark, type_ in zip(marks, types, strict=False) if mark.data is Activity.ACTIVE]
+    with_derivative = (Activity.ACTIVE, Activity.INPUT)
+    return [type_ for mark, type_ in zip(marks, types, strict=False) if mark.data in with_derivative]

@@ -156,6 +156,8 @@ def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
         if not parameter.written:
             return f"tangent of {of}"
         return f"on entry the tangent of {of}'s initial value, on exit that of its final value"
+    if kind == "an adjoint" and argument_attribute(printer.function, argument, "tapeflow.no_output") is not None:
+        return f"shadow: on entry zeros, on exit the cotangent of {of}'s initial value"
     if kind == "an adjoint" and of in names:
         return f"shadow: on entry the cotangent of {of}'s final value, on exit that of its initial value"
     if kind == "an adjoint" and not parameter.written and _members(printer) is not None:

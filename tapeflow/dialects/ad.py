@@ -17,6 +17,9 @@ func.func @f_grad(%n: i32, %x: memref<?xf64>, %s_b: f64, %x_b: memref<?xf64>) ->
   ad.accumulate %v_b into %x_b[%i] : memref<?xf64>
 ```
 
+An array that the caller differentiates by and whose final value is no output is marked `input`, one that is only worked
+in `scratch`: `ad.vjp @f_grad of @f (const, input, scratch) -> (active)`.
+
 A request that ends with `batch 8` asks for eight derivatives in one run of the primal: of eight cotangents, or along
 eight tangents in forward mode.
 """
@@ -24,7 +27,7 @@ eight tangents in forward mode.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import func
@@ -78,7 +81,19 @@ class Activity(StrEnum):
     """Held fixed: no adjoint, no tangent."""
 
     ACTIVE = "active"
-    """Differentiated: a float or an array of floats."""
+    """Differentiated: a float or an array of floats. Of an array both what it holds at first and what it holds last."""
+
+    INPUT = "input"
+    """In reverse mode, an array that is no output: only what it holds at first is differentiated.
+
+    It has a shadow all the same, which holds zeros on entry.
+    """
+
+    SCRATCH = "scratch"
+    """In reverse mode, an array that is neither: only what is computed in it is differentiated.
+
+    The derivative takes no shadow of it, and makes its own where it needs one.
+    """
 
 
 @irdl_attr_definition
@@ -132,16 +147,26 @@ def verify_marks(request: DerivativeRequest, primal: func.FuncOp) -> None:
         VerifyException: it does not.
     """
     signature = primal.function_type
-    _verify_marks("argument", request.arguments, signature.inputs.data)
-    _verify_marks("result", request.results_, signature.outputs.data)
+    of_arrays = {Activity.INPUT, Activity.SCRATCH} if isinstance(request, VjpOp) else set[Activity]()
+    _verify_marks("argument", request.arguments, signature.inputs.data, of_arrays)
+    _verify_marks("result", request.results_, signature.outputs.data, set())
 
 
-def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute]) -> None:
+def _verify_marks(what: str, marks: ActivityArray, types: Sequence[Attribute], of_arrays: Set[Activity]) -> None:
     if len(marks) != len(types):
         raise VerifyException(f"the primal has {len(types)} {what}s, but {len(marks)} are marked")
     for position, (mark, type_) in enumerate(zip(marks, types, strict=True)):
-        if mark.data is Activity.ACTIVE and not can_be_active(type_):
-            raise VerifyException(f"{what} {position} is marked active, but {type_} has no derivative; mark it const")
+        if mark.data is not Activity.CONST and not can_be_active(type_):
+            raise VerifyException(
+                f"{what} {position} is marked {mark.data.value}, but {type_} has no derivative; mark it const"
+            )
+        if mark.data in (Activity.INPUT, Activity.SCRATCH) and not (
+            mark.data in of_arrays and isinstance(type_, MemRefType)
+        ):
+            raise VerifyException(
+                f"{what} {position} is marked {mark.data.value}, which is for arrays that 'ad.vjp' takes; mark it "
+                "active"
+            )
 
 
 MOST_MEMBERS = 64

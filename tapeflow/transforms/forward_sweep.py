@@ -198,7 +198,7 @@ class ForwardSweep:
             return self.tangent(argument)
         if argument in self._tangents:
             return self._tangents[argument]
-        return zeros_like(build, self._constants, argument, tangent_name(argument))
+        return zeros_like(build, self._constants, argument, tangent_name(argument)).value
 
     def _ruled_call(self, call: func.CallOp, jvp: str) -> None:
         """A call of a function whose derivative the user gives: of its arguments and the tangents of all floats."""

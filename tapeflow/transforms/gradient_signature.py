@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tapeflow.analysis.activity import Request, is_float, shadowed_arguments
@@ -57,6 +57,9 @@ def text_of(attribute: Attribute) -> str:
     return attribute.data
 
 
+NO_OUTPUT = "tapeflow.no_output"
+"""Marks the shadow of an array that is no output: on entry it holds zeros."""
+
 SHARED = ("tapeflow.extents", "tapeflow.record", "tapeflow.complex")
 """The attributes of an array that its shadow, or its tangent, has too."""
 
@@ -92,7 +95,8 @@ class GradientSignature:
             name = self._names.of(f"{parameter_name(array)}_b")
             self.shadows[array] = append_argument(function, array, name)
             kept = {key: value for key, value in self._arguments[array.index].items() if key in SHARED}
-            self._arguments.append({NAME: StringAttr(name), **kept})
+            starts_at_zero = {NO_OUTPUT: UnitAttr()} if array.index in request.no_outputs else {}
+            self._arguments.append({NAME: StringAttr(name), **kept, **starts_at_zero})
 
     @property
     def active_scalars(self) -> Sequence[BlockArgument]:

@@ -191,7 +191,7 @@ class ReverseSweep:
         shadows = [
             self._shadow(frame, argument)
             if self._activity.view(argument)
-            else zeros_like(frame.build, self._constants, given, adjoint_name(argument))
+            else zeros_like(frame.build, self._constants, given, adjoint_name(argument)).value
             for argument, given in zip(call.arguments, arguments, strict=True)
             if is_array(argument) and can_be_active(argument.type)
         ]
@@ -274,6 +274,9 @@ class ReverseSweep:
             return self._argument_shadows[array]
         home = frame.owner(array)
         if array not in home.shadows:
+            if isinstance(array, BlockArgument):
+                home.shadows[array] = self._make_scratch(home, array)
+                return home.shadows[array]
             assert isinstance(array, OpResult)
             with home.build.at(array.op):
                 home.shadows[array] = self._make_shadow(home, array.op)
@@ -300,6 +303,13 @@ class ReverseSweep:
                     again.operands[position] = self._array(home, operand) if is_array(operand) else self.needed(operand)
                 home.stand_ins[array] = home.build.value(again, source_name(array))
         return home.stand_ins[array]
+
+    def _make_scratch(self, home: Frame, argument: SSAValue) -> SSAValue:
+        """The shadow of an array that only the kernel works in, so that nobody gives one."""
+        zeros = zeros_like(home.build, self._constants, argument, adjoint_name(argument))
+        if zeros.allocation.memref.type.get_num_dims():
+            self.fills.append((zeros.allocation, zeros.fill))
+        return zeros.value
 
     def _make_shadow(self, home: Frame, op: Operation) -> SSAValue:
         shadow = op.clone()

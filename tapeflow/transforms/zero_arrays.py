@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import memref, scf
@@ -13,8 +14,23 @@ from tapeflow.transforms.located_builder import LocatedBuilder
 from tapeflow.transforms.simplify import Constants
 
 
-def zeros_like(build: LocatedBuilder, constants: Constants, array: SSAValue, name: str | None) -> SSAValue:
-    """A local array of zeros, of floats, with the extents of `array`."""
+@dataclass(frozen=True)
+class ZeroArray:
+    """A local array of zeros.
+
+    Attributes:
+        value: the array, of the type that was asked for.
+        allocation: of it, without the layout.
+        fill: the op that stores the zeros.
+    """
+
+    value: SSAValue
+    allocation: memref.AllocaOp
+    fill: Operation
+
+
+def zeros_like(build: LocatedBuilder, constants: Constants, array: SSAValue, name: str | None) -> ZeroArray:
+    """A local array of zeros, of floats, with the extents and the type of `array`."""
     type_ = cast(MemRefType[Attribute], array.type)
     shape = type_.get_shape()
     extents = [
@@ -24,9 +40,11 @@ def zeros_like(build: LocatedBuilder, constants: Constants, array: SSAValue, nam
         for dimension, extent in enumerate(shape)
     ]
     sizes = [size for size, extent in zip(extents, shape, strict=True) if extent == DYNAMIC_INDEX]
-    zeros = build.value(memref.AllocaOp.get(type_.element_type, shape=shape, dynamic_sizes=sizes), name)
-    fill_with_zeros(build, constants, zeros, extents)
-    return zeros if zeros.type == type_ else build.value(memref.CastOp.get(zeros, type_))
+    allocation = memref.AllocaOp.get(type_.element_type, shape=shape, dynamic_sizes=sizes)
+    zeros = build.value(allocation, name)
+    fill = fill_with_zeros(build, constants, zeros, extents)
+    typed = zeros if zeros.type == type_ else build.value(memref.CastOp.get(zeros, type_))
+    return ZeroArray(typed, allocation, fill)
 
 
 def fill_with_zeros(build: LocatedBuilder, constants: Constants, array: SSAValue, extents: list[SSAValue]) -> Operation:

@@ -8,6 +8,8 @@
 ad.vjp @f_grad of @f (const, active, active) -> (active) loc("kernel.c":1:8)
 ad.jvp @f_tangent of @f (const, const, active) -> (const) attributes {note = "held"}
 ad.vjp @g_grad of @g () -> ()
+ad.vjp @f_grad_of_result of @f (const, active, input) -> (active)
+ad.vjp @f_grad_by_x of @f (const, active, scratch) -> (active)
 
 // Several cotangents, or tangents, at once.
 ad.vjp @f_grads of @f (const, active, active) -> (active) batch 8
@@ -32,6 +34,8 @@ func.func @accumulate(%v: f64, %u: f32, %i: index, %s_b: memref<f64>, %A_b: memr
 // CHECK:       ad.vjp @f_grad of @f (const, active, active) -> (active)
 // CHECK-NEXT:  ad.jvp @f_tangent of @f (const, const, active) -> (const) attributes {note = "held"}
 // CHECK-NEXT:  ad.vjp @g_grad of @g () -> ()
+// CHECK-NEXT:  ad.vjp @f_grad_of_result of @f (const, active, input) -> (active)
+// CHECK-NEXT:  ad.vjp @f_grad_by_x of @f (const, active, scratch) -> (active)
 // CHECK-NEXT:  ad.vjp @f_grads of @f (const, active, active) -> (active) batch 8
 // CHECK-NEXT:  ad.jvp @f_tangents of @f (const, active, active) -> (active) batch 1 attributes {note = "one"}
 // CHECK:       ad.accumulate %v into %s_b[] : memref<f64>

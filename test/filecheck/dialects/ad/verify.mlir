@@ -51,7 +51,45 @@ func.func @f(%x: f64) {
   func.return
 }
 
-// CHECK: Expected `const`, or `active`.
+// CHECK: Expected `const`, `active`, `input`, or `scratch`.
+
+// -----
+
+// What is no output is an array, and matters in reverse mode.
+
+ad.vjp @f_grad of @f (input) -> (active)
+func.func @f(%x: f64) -> f64 {
+  func.return %x : f64
+}
+
+// CHECK: {{^}}argument 0 is marked input, which is for arrays that 'ad.vjp' takes; mark it active
+
+// -----
+
+ad.jvp @f_jvp of @f (active, scratch) -> (active)
+func.func @f(%x: f64, %t: memref<?xf64>) -> f64 {
+  func.return %x : f64
+}
+
+// CHECK: {{^}}argument 1 is marked scratch, which is for arrays that 'ad.vjp' takes; mark it active
+
+// -----
+
+ad.vjp @f_grad of @f (active) -> (scratch)
+func.func @f(%x: f64) -> f64 {
+  func.return %x : f64
+}
+
+// CHECK: {{^}}result 0 is marked scratch, which is for arrays that 'ad.vjp' takes; mark it active
+
+// -----
+
+ad.vjp @f_grad of @f (scratch) -> ()
+func.func @f(%k: memref<?xi32>) {
+  func.return
+}
+
+// CHECK: {{^}}argument 0 is marked scratch, but memref<?xi32> has no derivative; mark it const
 
 // -----
 
