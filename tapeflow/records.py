@@ -103,7 +103,7 @@ def unpacked_names(
     Raises:
         ArgumentError: as `unpacked`, or they have no names; `role` is what to call them in messages.
     """
-    by_name: object = given
+    by_name = cast(object, given)  # whatever the caller has
     if not isinstance(by_name, Mapping):
         raise ArgumentError(f"{role}: expected a dictionary by name, not {type(given).__name__}")
     result = dict(given)
