@@ -314,7 +314,7 @@ class Gradient:
 
     def _check_seeds(self, seeds: Mapping[str, Any] | None, bound: Sequence[Bound]) -> dict[str, Any]:
         """A cotangent for the return value and for every array with one, fresh arrays that the gradient may change."""
-        given = unpacked_names(self.parameters, seeds or {}, "seeds", self._seed_batch)
+        given = unpacked_names(self.parameters, {} if seeds is None else seeds, "seeds", self._seed_batch)
         known = (*((RETURN,) if self.return_is_output else ()), *self._seedable)
         for name in given:
             if name not in known and self._is_left_out(name):

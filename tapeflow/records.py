@@ -101,8 +101,11 @@ def unpacked_names(
     Of a batch the arrays have one dimension more, the first.
 
     Raises:
-        ArgumentError: as `unpacked`; `role` is what to call them in messages.
+        ArgumentError: as `unpacked`, or they have no names; `role` is what to call them in messages.
     """
+    by_name = cast(object, given)  # whatever the caller has
+    if not isinstance(by_name, Mapping):
+        raise ArgumentError(f"{role}: expected a dictionary by name, not {type(given).__name__}")
     result = dict(given)
     for parameter in parameters:
         if parameter.record is None or parameter.source not in given:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, ShapedType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerAttr, MemRefType, ShapedType, TensorType
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import (
     IRDLOperation,
@@ -95,17 +95,20 @@ class SoftmaxOp(IRDLOperation):
     def verify_(self) -> None:
         """Check that there is such a dimension, and that elements are floats of one type."""
         elements: set[Attribute] = set()
-        ranks: set[int] = set()
+        shapes: list[Sequence[int]] = []
         for type_ in (self.input.type, self.output.type):
             if not isinstance(type_, MemRefType | TensorType):
                 raise VerifyException("expected arrays or tensors")
             type_ = cast(MemRefType[Attribute] | TensorType[Attribute], type_)
             elements.add(type_.element_type)
-            ranks.add(type_.get_num_dims())
+            shapes.append(type_.get_shape())
         if len(elements) != 1 or not all(isinstance(element, AnyFloat) for element in elements):
             raise VerifyException("expected an input and an output of one floating point type")
-        if len(ranks) != 1 or not 0 <= self.dimension.value.data < min(ranks):
+        of_input, of_output = shapes
+        if len(of_input) != len(of_output) or not 0 <= self.dimension.value.data < len(of_input):
             raise VerifyException("expected arrays of one rank, and the number of a dimension of theirs")
+        if any(len({m, n} - {DYNAMIC_INDEX}) > 1 for m, n in zip(of_input, of_output, strict=True)):
+            raise VerifyException("expected an input and an output of one shape")
 
 
 ATTRIBUTES = [UnaryFunctionAttr, BinaryFunctionAttr, TypeFunctionAttr]

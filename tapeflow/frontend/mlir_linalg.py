@@ -60,14 +60,18 @@ def _reading(name: str, parse: Callable[[Parser], Operation], make: Create) -> t
         if len(regions) != 1 or len(regions[0].blocks) != 1:
             raise VerifyException(f"{with_place}: expected a region of one block")
         try:
-            return make(operands, result_types, {**attributes, **properties}, regions)
+            made = make(operands, result_types, {**attributes, **properties}, regions)
+            made.verify(verify_nested_ops=False)
+            return made
         except VerifyException as error:
             raise VerifyException(f"{with_place}: {error}") from error
 
     def parse_or_say(parser: Parser) -> Operation:
         position = parser.pos
         try:
-            return parse(parser)
+            made = parse(parser)
+            made.verify(verify_nested_ops=False)
+            return made
         except VerifyException as error:
             parser.raise_error(f"'linalg.{name}' does not verify: {error}", position)
 

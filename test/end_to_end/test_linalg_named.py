@@ -206,6 +206,11 @@ VECTOR = "memref<?xf64>"
             "expected 1 positive strides, but got \\[1, 1\\]",
         ),
         ("linalg.elemwise_unary {fun = #linalg.unary_fn<sin>} ins(%x : V) outs(%x : V)", "expected one of exp, log"),
+        (
+            "linalg.copy ins(%t : memref<3xf64>) outs(%u : memref<4xf64>)",
+            "'linalg.copy' does not verify: inferred input/output operand #1 has shape's dimension #0 to be 3, but",
+        ),
+        ("linalg.softmax dimension(0) ins(%t : memref<3xf64>) outs(%u : memref<4xf64>)", "output of one shape"),
         ("linalg.softmax dimension(1) ins(%x : V) outs(%x : V)", "'linalg.softmax' does not verify: expected arrays"),
         ("linalg.reduce { arith.addf } ins(%x : V) outs(%s : memref<f64>) dimensions = [1]", "dimensions below 1"),
         ("linalg.map { arith.nosuch } ins(%x : V) outs(%x : V)", "there is no operation 'arith.nosuch'"),
@@ -218,7 +223,8 @@ def test_what_is_refused(text: str, reason: str, tmp_path: Path):
     path = tmp_path / "program.mlir"
     body = text.replace("V", VECTOR)
     path.write_text(
-        "func.func @f(%x: memref<?xf64>, %f: memref<?xf32>, %i: memref<?xi64>, %s: memref<f64>) {\n"
+        "func.func @f(%x: memref<?xf64>, %f: memref<?xf32>, %i: memref<?xi64>, %s: memref<f64>, "
+        "%t: memref<3xf64>, %u: memref<4xf64>) {\n"
         f"  {body}\n  return\n}}\n"
     )
     with pytest.raises(TapeflowError, match=reason) as caught:

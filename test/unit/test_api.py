@@ -234,6 +234,7 @@ def test_wrt_names_floating_point_parameters(source, wrt, message):
 @pytest.mark.parametrize(
     ("seeds", "message"),
     [
+        (np.ones(2), "seeds: expected a dictionary by name, not ndarray"),
         ({"z": 1.0}, "seeds: squares has no output 'z'\n  help: these have cotangents: return, x, y"),
         ({"a": 1.0}, "seeds: squares has no output 'a'"),
         ({"return": "1"}, "seeds['return']: expected a number, got str"),
