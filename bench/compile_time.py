@@ -5,8 +5,9 @@
 CPU time, the least of several runs, with every pass. The suite's kernels go to the streamed gradient; the first is
 compiled once before, so that imports and caches of the compiler itself are not counted. The generated programs of
 `bench/programs.py` go to the gradient with a plain tape, and the time of each part is taken: reading, each pass, the
-verification between passes, printing. The exponent e in time ~ operations^e is that between a size and the one before.
-A program of 20,000 operations takes a minute or two, all shapes in all sizes a quarter of an hour a repetition. Writes compile_time.json and compile_time.md.
+verification between passes, printing. The exponent e in time ~ operations^e is that between the first size and each.
+A program of 20,000 operations takes a minute or two, all shapes in all sizes a quarter of an hour a repetition. Writes
+compile_time.json and compile_time.md.
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ def growth(shape: str, sizes: Sequence[int], repeats: int) -> list[dict[str, Any
 
 
 def exponent(rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """The e in time ~ operations^e between the last two of `rows`; None for a single one."""
+    """The e in time ~ operations^e between the first and the last of `rows`; None for a single one."""
     if len(rows) < 2:
         return None
-    before, after = rows[-2:]
+    before, after = rows[0], rows[-1]
     grown = math.log(after["operations"] / before["operations"])
     return math.log(after["seconds"] / before["seconds"]) / grown
 

@@ -51,7 +51,7 @@ class _Stretch:
     branch: Node | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Lack:
     """How a variable comes to have no value.
 
@@ -194,10 +194,21 @@ class _Walk:
     def _join(self, ways: Sequence[_Way], stretch: _Stretch) -> None:
         """Go on, in `stretch`, where `ways` come together."""
         coming = [(way.stretch, unset) for way in ways if (unset := way.unset) is not None]
-        self._stretch, self._unset = stretch, {} if coming else None
-        for name in dict.fromkeys(name for _, unset in coming for name in unset):
+        self._stretch = stretch
+        if not coming:
+            self._unset = None
+            return
+        (whence, first), *others = coming
+        # What lacks a value in the same way on all ways still does.
+        differing = {name for _, unset in others for name, _ in first.items() ^ unset.items()}
+        if not others:
+            differing = {name for name, lack in first.items() if lack.stretch is whence}
+        self._unset = dict(first)
+        for name in differing:
             lack = _joined([(whence, unset.get(name)) for whence, unset in coming], stretch)
-            if lack is not None and self._unset is not None:
+            if lack is None:
+                self._unset.pop(name, None)
+            else:
                 self._unset[name] = lack
 
     def _truth(self, condition: Node, node: Node) -> tuple[list[_Way], list[_Way]]:
