@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -290,14 +290,18 @@ def case_check(case: Case, gradients: Gradients) -> list[str]:
         extents = [f"(ptrdiff_t){extent}" for extent in p.extents if extent != "*"]
         extent = " * ".join([*extents, *([str(len(kinds))] if is_struct(p) else [])]) or "1"
         flags = f"{int(kinds[0] == FLOAT)}, {int(p.name in program.wrt)}, {int(not is_memory(p))}"
+        flags += f", {int(p.name in gradients.left_out)}"
         inputs.append(f'        {{"{p.name}", {flags}, {extent}, NULL, NULL, NULL, NULL}},')
     gathers = [p for p in program.parameters if p.type == "int" and p.extents]
     plain = arguments(program, index, "({type} *)r.arrays[{k}]", Writer(prefix=f"{name}_"))
     seen = arguments(program, index, "({type} *)r.arrays[{k}]")
+    header = next(p.header for p in gradients.printed if p.stage in gradients.modules)
+    counted = [p.name for p in floats if f"ptrdiff_t {p.name}_extent0" in header]
+    taken = arguments(program, index, "({type} *)r.arrays[{k}]", counted=counted)
     dual = arguments(program, index, "({type} *)in[{k}].duals", Writer(dual=True, prefix=f"{name}_dual_"))
-    shadows = [f"r.shadows[{index[array]}]" for array in gradients.active]
+    shadows = [f"r.shadows[{index[array]}]" for array in gradients.shadows]
     shadows += [f"r.shadows[{index[p.name]}]" for p in floats if not is_memory(p) and p.name in program.wrt]
-    calls = ", ".join(["tf", seen, "{seed}", *shadows])
+    calls = ", ".join(["tf", taken, "{seed}", *shadows])
     tolerance = "3e-5" if single else "1e-12"
     lines = [
         f"{Writer(prefix=f'{name}_').signature(name, program.parameters)};",
@@ -368,7 +372,13 @@ def is_memory(p: Parameter) -> bool:
     return bool(p.extents) or is_struct(p)
 
 
-def arguments(program: Program, index: Mapping[str, int], place: str, writer: Writer | None = None) -> str:
+def arguments(
+    program: Program,
+    index: Mapping[str, int],
+    place: str,
+    writer: Writer | None = None,
+    counted: Collection[str] = (),
+) -> str:
     """A call's arguments, of a function that `writer` wrote, or else of a gradient, which sees structs as numbers.
 
     Args:
@@ -376,6 +386,7 @@ def arguments(program: Program, index: Mapping[str, int], place: str, writer: Wr
         index: of each float parameter among the driver's inputs.
         place: where its numbers are, with its type and that index.
         writer: of the program; none for gradients.
+        counted: the arrays of which a gradient is told the extent too, for it makes a shadow of its own.
     """
     listed: list[str] = []
     for p in program.parameters:
@@ -387,6 +398,8 @@ def arguments(program: Program, index: Mapping[str, int], place: str, writer: Wr
         by_value = not p.extents if writer else not is_memory(p)
         # A pointer to void is one to arrays of any extents.
         listed.append(f"*{text}" if by_value else f"(void *){text}")
+        if p.name in counted:
+            listed.append("1" if p.extents == ("*",) else f"(ptrdiff_t){p.extents[0]}")
     return ", ".join(listed)
 
 

@@ -20,7 +20,7 @@ from tapeflow.backend.c_printer import print_c
 from tapeflow.dialects import ad
 from tapeflow.loading import Kernel
 from tapeflow.options import Options
-from tapeflow.pipeline import context, gradient_name, gradient_of, requested
+from tapeflow.pipeline import RETURN, context, gradient_name, gradient_of, requested
 from tapeflow.transforms.ad_prepare import AdPreparePass
 
 STREAM = Options(layout="aos", spad_bytes=1024, buffers=3, stream=True)
@@ -57,13 +57,17 @@ class Gradients:
     """The gradient of one kernel after every stage.
 
     Attributes:
-        active: the arrays that have a shadow.
+        active: the arrays that have a tangent.
+        shadows: those that have a shadow.
+        left_out: those whose final values are not differentiated.
         printed: the C of the forward mode, "jvp", and of the gradient after each stage; with a batch also "jvps" and
             "batch": of the forward mode and of the last stage's gradient for several derivatives.
         modules: the IR that was printed, by stage.
     """
 
     active: tuple[str, ...]
+    shadows: tuple[str, ...]
+    left_out: tuple[str, ...]
     printed: tuple[Printed, ...]
     modules: dict[str, ModuleOp] = field(repr=False)
 
@@ -84,13 +88,16 @@ def compile_stages(
     active = tuple(
         p.name for p in kernel.parameters if p.is_array and p.is_float and (p.name in program.wrt or p.name in written)
     )
-    module = requested(kernel, program.wrt, active)
+    left_out = tuple(name for name in active if name in program.left_out and name in written)
+    outputs = {RETURN, *written} - {*left_out} if left_out else None
+    module = requested(kernel, program.wrt, active, outputs=outputs)
     reverse = next(op for op in module.ops if isinstance(op, ad.VjpOp))
     marks = [mark.data for mark in reverse.arguments], [mark.data for mark in reverse.results_]
-    more: list[ad.DerivativeRequest] = [ad.JvpOp(jvp_name(kernel), kernel.name, *marks)]
+    moving = [mark if mark is ad.Activity.CONST else ad.Activity.ACTIVE for mark in marks[0]], marks[1]
+    more: list[ad.DerivativeRequest] = [ad.JvpOp(jvp_name(kernel), kernel.name, *moving)]
     if program.members:
         more.append(ad.VjpOp(batch_name(kernel), kernel.name, *marks, program.members))
-        more.append(ad.JvpOp(jvp_name(kernel, "s"), kernel.name, *marks, program.members))
+        more.append(ad.JvpOp(jvp_name(kernel, "s"), kernel.name, *moving, program.members))
     for request in more:
         request.location = reverse.location
         module.body.block.add_op(request)
@@ -118,7 +125,8 @@ def compile_stages(
     if program.members:
         c = print_c(function_of(modules[stages[-1]], batch_name(kernel)), name=batch_name(kernel))
         printed.append(Printed("batch", c.source, c.header))
-    return Gradients(active, tuple(printed), modules)
+    shadows = tuple(name for name in active if name in program.wrt or name not in left_out)
+    return Gradients(active, shadows, left_out, tuple(printed), modules)
 
 
 def jvp_name(kernel: Kernel, plural: str = "") -> str:

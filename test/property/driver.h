@@ -11,7 +11,7 @@
 /* A floating-point parameter: a scalar or an array, flat; its numbers are drawn in double and held in its own type. */
 typedef struct {
     const char *name;
-    int single, differentiated, scalar;
+    int single, differentiated, scalar, left_out;
     ptrdiff_t count;
     double *values, *tangents, *cotangents;
     dual *duals;
@@ -76,7 +76,7 @@ static void draw_inputs(input *inputs, int count)
         for (ptrdiff_t j = 0; j < in->count; j++) {
             in->values[j] = draw(in->single);
             in->tangents[j] = in->differentiated ? draw(in->single) : 0.0;
-            in->cotangents[j] = in->scalar ? 0.0 : draw(in->single);
+            in->cotangents[j] = in->scalar || in->left_out ? 0.0 : draw(in->single);
             in->duals[j] = (dual){in->values[j], in->tangents[j], fabs(in->tangents[j])};
         }
     }
@@ -137,8 +137,8 @@ static run begin_batch_run(const input *inputs, int count, int members)
         r.arrays[k] = filled(in, in->values);
         r.drawn[k] = allocate(total, size);
         for (size_t j = 0; j < total; j++) {
-            if (in->single) ((float *)r.drawn[k])[j] = (float)draw(1);
-            else ((double *)r.drawn[k])[j] = draw(0);
+            if (in->single) ((float *)r.drawn[k])[j] = in->left_out ? 0.0f : (float)draw(1);
+            else ((double *)r.drawn[k])[j] = in->left_out ? 0.0 : draw(0);
         }
         r.shadows[k] = memcpy(allocate(total, size), r.drawn[k], total * size);
     }

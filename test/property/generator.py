@@ -60,11 +60,13 @@ from syntax import (
 UNARY = ("sin", "cos", "tanh", "exp", "sqrt", "log", "fabs", "atan", "log1p", "expm1", "cbrt", "erf")
 POSITIVE = ("sqrt", "log", "log1p", "cbrt")
 BINARY = ("fmax", "fmin", "atan2", "pow")
-COMMON = frozenset({"float", "gather", "functions", "recursion", "integers", "ranks", "logic", "batch", "sizes"})
+COMMON = frozenset(
+    {"float", "gather", "functions", "recursion", "integers", "ranks", "logic", "batch", "sizes", "outputs"}
+)
 C_FEATURES = COMMON | {"while", "do", "switch", "break", "continue", "return", "views", "structs", "walks", "complex"}
 IR_FEATURES = COMMON | {"while", "do", "switch", "views"}
 FEATURES = {"c": C_FEATURES, "ir": IR_FEATURES}
-SHARES = {"batch": 0.15, "sizes": 0.1, "complex": 0.2, "structs": 0.3, "walks": 0.3}
+SHARES = {"batch": 0.15, "outputs": 0.2, "sizes": 0.1, "complex": 0.2, "structs": 0.3, "walks": 0.3}
 """Of the programs that may have a feature how many do; half of them for others."""
 
 
@@ -161,7 +163,10 @@ class Generator:
         written = names_written(body)
         members = self.rng.randint(2, 4) if "batch" in self.features else 0
         parameters = tuple(replace(p, const=_is_const(p, written)) for p in parameters)
-        return Program(parameters, wrt, body, value, used, self.structs, members)
+        left_out = tuple(
+            p.name for p in parameters if p.name in written and "outputs" in self.features and self.rng.random() < 0.6
+        )
+        return Program(parameters, wrt, body, value, used, self.structs, members, left_out)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         parameters = [Parameter("n", "int"), Parameter("m", "int"), Parameter("x", DOUBLE, ("n",))]
@@ -293,6 +298,8 @@ class Generator:
             return replace(scope, arrays=(*scope.arrays, Array(view.name, (view.extent,), view.type)))
         elif roll < 0.9 and self.structs:
             return self._struct_statement(scope, body)
+        elif roll < 0.9 and depth:
+            return self._reread(scope, body)
         elif roll < 0.95 and "complex" in self.features:
             return self._complex_statement(scope, body)
         else:
@@ -307,12 +314,34 @@ class Generator:
                 extents = ("n",)
             if "sizes" in self.features and scope.counters and self.rng.random() < 0.7:
                 extents = (f"{self.rng.choice(scope.counters)} + 1", *self.rng.choice([(), ("4",)]))
-            body.append(DeclareArray(name, extents, self._expr(scope, 1), type_))
+            body.append(DeclareArray(name, extents, self._expr(self._filling(scope, extents), 2), type_))
             return replace(scope, arrays=(*scope.arrays, Array(name, extents, type_)))
         name, type_ = self._fresh("t"), self._type()
         call = self._invoke(scope, with_array=True) if self.rng.random() < 0.4 else None
         body.append(Declare(name, call or self._expr(scope, 1), type_))
         return replace(scope, scalars=(*scope.scalars, Scalar(name, type_)))
+
+    def _filling(self, scope: Scope, extents: tuple[str, ...]) -> Scope:
+        """`scope` in the loops that fill a new array."""
+        counters = {f"k{axis}": Range(extent) for axis, extent in enumerate(extents) if extent.isalnum()}
+        return replace(scope, integers={**scope.integers, **counters}, counters=(*scope.counters, *counters))
+
+    def _reread(self, scope: Scope, body: list[Stmt]) -> Scope:
+        """A sum that reads one element over and over, which is, perhaps, overwritten behind it."""
+        target = self._element(scope, [array for array in scope.arrays if array.writable])
+        if target is None:
+            body.append(self._assign(scope))
+            return scope
+        counter = self._fresh("i")
+        times = Binary("*", Const(0.25), FromInteger(counter))
+        term = Binary("*", Const(0.3), Call("sin", (Binary("*", target, times),)))
+        body.append(
+            For(counter, "0", self._extent(scope), 1, (Assign(self._scalar(scope, writable=True), "+=", term),))
+        )
+        if self.rng.random() < 0.8:
+            overwrite = Assign(target, "=", Call("sin", (Binary("*", target, target),)))
+            body.append(If(self._condition(scope), (overwrite,)) if self.rng.random() < 0.4 else overwrite)
+        return scope
 
     def _integer(self, scope: Scope, body: list[Stmt]) -> Scope:
         """An integer variable in [0, extent), new or assigned."""

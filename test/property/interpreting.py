@@ -36,7 +36,7 @@ def mismatches(name: str, program: Program, gradients: Gradients, numbers: Numbe
     """Where the interpreter and the compiled gradient differ, in words."""
     stage = next(printed.stage for printed in reversed(gradients.printed) if printed.stage in gradients.modules)
     inputs = arguments(program, numbers)
-    shadows = {array: shaped(program, array, numbers[f"seed:{array}"]) for array in gradients.active}
+    shadows = {array: shaped(program, array, numbers[f"seed:{array}"]) for array in gradients.shadows}
     results = call(gradients.modules[stage], f"{name}_grad", [*inputs.values(), numbers["seed"][0], *shadows.values()])
     expected = {"value": numbers["value"][0]}
     found = {"value": results[0]}
@@ -48,7 +48,7 @@ def mismatches(name: str, program: Program, gradients: Gradients, numbers: Numbe
             numbers[f"adjoint:{scalar}"][0],
             results[1 + k],
         )
-    for array in gradients.active:
+    for array in gradients.shadows:
         expected[f"adjoint of {array}"], found[f"adjoint of {array}"] = numbers[f"adjoint:{array}"], shadows[array]
     for p in program.parameters:
         if p.name in inputs and isinstance(inputs[p.name], np.ndarray) and p.type != "int":

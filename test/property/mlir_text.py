@@ -177,7 +177,8 @@ class Writer:
         zero, one = self.integer("0"), self.integer("1")
         bounds = [self.integer(extent) for extent in array.extents]
         counters = [self.fresh() for _ in bounds]
-        for counter, bound in zip(counters, bounds, strict=True):
+        for axis, (counter, bound) in enumerate(zip(counters, bounds, strict=True)):
+            self.bind(f"k{axis}", counter, "index")
             self.do(f"scf.for {counter} = {zero} to {bound} step {one} {{")
             self.depth += 1
         self.do(f"memref.store {self.as_type(array.value, array.type)}, {memory}[{', '.join(counters)}] : {type_}")

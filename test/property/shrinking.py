@@ -72,7 +72,8 @@ def smaller_expressions(expr: Any) -> Iterator[Any]:
 
 def size(program: Program) -> int:
     """How long a program is."""
-    return len(repr((program.functions, program.body, program.value, program.structs))) + program.members
+    parts = program.functions, program.body, program.value, program.structs, program.left_out
+    return len(repr(parts)) + program.members
 
 
 def shrink(program: Program, fails: Callable[[list[Program]], list[bool]], seconds: float = 60.0) -> Program:
@@ -107,6 +108,8 @@ def parts(program: Program) -> Iterator[dict[str, Any]]:
             yield {"wrt": tuple(other for other in program.wrt if other != name)}
     if program.members:
         yield {"members": 0}
+    if program.left_out:
+        yield {"left_out": ()}
     for k in range(len(program.structs)):
         # Without one that is used there is no program, which does not fail in the same way.
         yield {"structs": (*program.structs[:k], *program.structs[k + 1 :])}

@@ -245,7 +245,7 @@ class AssignInteger(Stmt):
 
 @dataclass(frozen=True)
 class DeclareArray(Stmt):
-    """`type name[extents];`, then every element set to `value`."""
+    """`type name[extents];`, then every element set to `value`, which may depend on its place: `k0`, `k1`."""
 
     name: str
     extents: tuple[str, ...]
@@ -422,6 +422,7 @@ class Program:
         functions: that it calls.
         structs: the types of structs that there are; the numbers of one that a parameter has are all of one type.
         members: how many cotangents and tangents are propagated at once too; 0 for none.
+        left_out: the names of arrays whose final values are not differentiated, though they are written.
     """
 
     parameters: tuple[Parameter, ...]
@@ -431,6 +432,7 @@ class Program:
     functions: tuple[Function, ...] = ()
     structs: tuple[Struct, ...] = ()
     members: int = 0
+    left_out: tuple[str, ...] = ()
 
     def numbers(self, type_: str) -> tuple[str, ...]:
         """The types of the numbers that one value of a type holds, in order."""
