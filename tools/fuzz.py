@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import sys
@@ -83,8 +84,10 @@ def search(seconds: float, start: int, jobs: int, console: Console) -> Tally:
     columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[state]}")]
     # A worker starts afresh: the C parser's library does not survive a fork.
     spawn = multiprocessing.get_context("spawn")
+    # IR is full of cycles that live as long as it: rarer collections save a tenth of the time.
+    rarely = (100_000, 20, 20)
     with (
-        ProcessPoolExecutor(jobs, mp_context=spawn) as pool,
+        ProcessPoolExecutor(jobs, mp_context=spawn, initializer=gc.set_threshold, initargs=rarely) as pool,
         Progress(*columns, console=console, transient=not console.is_terminal) as progress,
     ):
         task = progress.add_task("random programs", total=seconds, state="")
