@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forked_command import run_tapeflow
 
 ROOT = Path(__file__).parents[2]
 LOGSUM = ROOT / "bench" / "kernels" / "logsum.c"
@@ -21,8 +22,7 @@ def tapeflow(tmp_path):
     """Run `tapeflow` in an empty folder; remarks and errors are in `stderr`."""
 
     def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-        command = [Path(sys.executable).with_name("tapeflow"), *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        done = run_tapeflow([*map(str, arguments)], tmp_path)
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done
