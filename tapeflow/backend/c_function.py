@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -29,6 +30,8 @@ from tapeflow.dialects.handle import HandleType
 
 _DECLARED_BY_MACROS = ("_base", "_stack", "_scrap")
 """Suffixes of the names that TF_TAPE, TF_TAPE_GROW and their like declare."""
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -245,8 +248,11 @@ class FunctionPrinter:
         # What a function of the file is given may overlap where nobody writes.
         lines += (Line(line) for line in self.prototype(restrict=not self.nested))
         lines.append(Line("{"))
-        lines += self._entry()
-        lines += self._body()
+        body = [*self._entry(), *self._body()]
+        # Where no access needs the stride, nobody asks for the extent.
+        words = {word for line in body for word in _WORD.findall(line.text)}
+        lines += (self._line(f"(void){name};") for name in self.values.extras.values() if name not in words)
+        lines += body
         lines.append(Line("}"))
 
     def _line(self, text: str) -> Line:

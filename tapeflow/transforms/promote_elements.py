@@ -220,22 +220,43 @@ def _of_root(loop: Loop, accesses: Sequence[_Access]) -> Iterator[tuple[Element,
 
 
 def _reached(loop: Loop, accesses: Sequence[_Access]) -> Sequence[_Bounds] | None:
-    """The bounds of the loops that must all run an iteration, and then reach one of `accesses`; None if none does.
+    """The bounds of the loops that must all run an iteration for one of `accesses` to be reached, and then one is.
 
-    All are from outside of `loop`, and those of loops that surely run are left out.
+    They are those around one access, and around each of the others too, so none is reached where they do not all run.
+    All are from outside of `loop`, and those of loops that surely run are left out; None if there are no such bounds.
     """
+    around = {access: _bounds_around(loop, access) for access in accesses}
     for access in accesses:
-        bounds: list[_Bounds] = []
-        around: Operation = access
-        while around is not loop:
-            parent = around.parent_op()
-            if not isinstance(parent, scf.ForOp):
-                break
-            around = parent
-            if any(loop.is_ancestor(bound.owner) for bound in (parent.lb, parent.ub)):
-                break
-            if not surely_runs(parent):
-                bounds.append((parent.lb, parent.ub))
-        else:
-            return bounds[::-1]
+        bounds = _surely_reached(loop, access)
+        if bounds is not None and all(set(bounds) <= others for others in around.values()):
+            return bounds
     return None
+
+
+def _bounds_around(loop: Loop, access: Operation) -> set[_Bounds]:
+    """The bounds of `loop` and the loops in it around `access`."""
+    bounds: set[_Bounds] = set()
+    around = access
+    while around is not loop:
+        parent = around.parent_op()
+        assert parent is not None
+        around = parent
+        if isinstance(around, scf.ForOp):
+            bounds.add((around.lb, around.ub))
+    return bounds
+
+
+def _surely_reached(loop: Loop, access: Operation) -> Sequence[_Bounds] | None:
+    """The bounds of the loops, from outside of `loop`, that reach `access` if all run an iteration; None if not so."""
+    bounds: list[_Bounds] = []
+    around = access
+    while around is not loop:
+        parent = around.parent_op()
+        if not isinstance(parent, scf.ForOp):
+            return None
+        around = parent
+        if any(loop.is_ancestor(bound.owner) for bound in (parent.lb, parent.ub)):
+            return None
+        if not surely_runs(parent):
+            bounds.append((parent.lb, parent.ub))
+    return bounds[::-1]

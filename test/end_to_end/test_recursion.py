@@ -116,6 +116,30 @@ def test_the_generated_c_compiles_without_a_warning(gradients: dict[str, Gradien
         subprocess.run(["gcc", *flags, f"{name}.c"], cwd=tmp_path, check=True)
 
 
+ROWS = """
+#include <math.h>
+static double g(int n, double *v) {
+  for (int i = 0; i < n; i++) v[i] *= 1 + 0.1 * sin(v[i]);
+  return n;
+}
+double f(int n, int m, double x[n], double b[n][m]) {
+  double s = g(n, x);
+  for (int i = 0; i < n; i++) s += g(m, b[i]);
+  return s;
+}
+"""
+
+
+def test_a_callee_need_not_use_the_stride_that_it_is_given(tmp_path: Path):
+    (tmp_path / "f.c").write_text(ROWS)
+    kernel = tapeflow.load(tmp_path / "f.c", function="f")
+    gradient = tapeflow.gradient(kernel, ["x", "b"], options=tapeflow.Options(inline_limit=0))
+    (tmp_path / "f_grad.h").write_text(gradient.header)
+    (tmp_path / "f_grad.c").write_text(gradient.c_source)
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I", str(INCLUDE)]
+    subprocess.run(["cc", *flags, "f_grad.c"], cwd=tmp_path, check=True)
+
+
 def test_the_modelled_machine_refuses_calls(gradients: dict[str, Gradient]):
     with pytest.raises(tapeflow.TapeflowError, match=r"recursion.c:39:30: error: f_grad calls '.*_fwd', and the"):
         tapeflow.simulate(gradients["soa"], arguments(), hardware="cache-32k")

@@ -88,7 +88,7 @@ def numbers(*shape: int) -> np.ndarray:
               double s = 0;
               for (int i = 0; i < n; i++)
                 for (int j = 0; j < m; j++) {
-                  for (int k = i; k < m; k++) c[i * m + j] += sin(x[i * m + 1] * k);
+                  for (int k = 0; k < m; k++) c[i * m + j] += sin(x[i * m + 1] * k);
                   while (s < c[i * m + j]) s = s * 1.5 + x[i * m + 1] * x[i * m + 1] * 0.1;
                 }
               for (int i = 0; i < n * m; i++) x[i] = c[i] * 2;
@@ -97,6 +97,22 @@ def numbers(*shape: int) -> np.ndarray:
             [3, 4, numbers(12), numbers(12)],
             8 * 3 + 8 * 3 * 4,
             id="overwritten in another loop",
+        ),
+        pytest.param(
+            """#include <math.h>
+            double f(int n, int m, double *x, double *c) {
+              double s = 0;
+              for (int i = 0; i < n; i++)
+                for (int j = 0; j < m; j++) {
+                  for (int k = i; k < m; k++) c[i * m + j] += sin(x[i * m + 1] * k);
+                  while (s < c[i * m + j]) s = s * 1.5 + x[i * m + 1] * x[i * m + 1] * 0.1;
+                }
+              for (int i = 0; i < n * m; i++) x[i] = c[i] * 2;
+              return s; }""",
+            "x,c",
+            [3, 2, numbers(6), numbers(6)],
+            None,
+            id="overwritten in another loop, read where the loop that reads it first does not run",
         ),
         pytest.param(
             """double f(int n, const double x[n], double y[n]) {
@@ -150,6 +166,20 @@ def numbers(*shape: int) -> np.ndarray:
             [N, 3, numbers(N)],
             None,
             id="arrays that loops fill, but with what is overwritten, not all of them, or not last",
+        ),
+        pytest.param(
+            """#include <math.h>
+            double f(int n, int m, double *x, double s) {
+              for (int i = 1; i < n - 1; i++)
+                for (int k = 0; k < 4; k++) {
+                  for (int j = 0; j < m; j++) s += sin(x[i] * (0.25 * j));
+                  x[i] = sin(x[i] * x[i]);
+                }
+              return s; }""",
+            "x,s",
+            [N, 0, numbers(N), 0.5],
+            None,
+            id="an element that is read in a loop that does not run, and outside of it",
         ),
         pytest.param(
             """static double g(int n, double *p) { if (n < 0) return 1; double t = p[n]; return t * t * g(n - 1, p); }

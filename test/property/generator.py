@@ -708,9 +708,10 @@ class Generator:
         if not scope.full(extent) or extent == "*":
             return "*" if extent == "*" else None
         options: list[str] = []
+        divisor = extent if extent.isalnum() else f"({extent})"
         for name, of in scope.integers.items():
             if of.extent == extent and name not in ("n", "m"):
-                options += [name, name, f"{extent} - 1 - {name}", f"({name} + 1) % {extent}"]
+                options += [name, name, f"{extent} - 1 - {name}", f"({name} + 1) % {divisor}"]
                 options += [f"{name} - 1"] if of.low else []
                 options += [f"{name} + {of.high}"] if of.high else []
             elif extent == f"{of.extent} + 2" and scope.full(of.extent):
@@ -722,7 +723,7 @@ class Generator:
         if "gather" in self.features:
             for array in scope.arrays:
                 if array.type == "int" and (place := self._plain_subscript(scope, array.extents[0])):
-                    options.append(f"{array.name}[{place}] % {extent if extent.isalnum() else f'({extent})'}")
+                    options.append(f"{array.name}[{place}] % {divisor}")
         return self.rng.choice(options) if options else ("0" if " + " in extent else None)
 
     def _plain_subscript(self, scope: Scope, extent: str) -> str | None:

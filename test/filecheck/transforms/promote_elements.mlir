@@ -214,3 +214,32 @@ func.func @loaded_in_another_loop(%n: index, %m: index, %k: index, %p: memref<?x
 // CHECK-NEXT:        arith.mulf %x_1, [[Y]] : f64
 // CHECK:             scf.if
 // CHECK-NEXT:          memref.load %x[%k] : memref<?xf64>
+
+// -----
+
+// The element is reached where the inner loop does not run too: no branch asks whether that runs.
+
+func.func @inside_and_outside(%n: index, %m: index, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %n step %c1 {
+      scf.for %j = %c0 to %m step %c1 {
+        %0 = memref.load %y[%i] : memref<?xf64>
+        memref.store %0, %x[%j] : memref<?xf64>
+      }
+      %1 = memref.load %y[%i] : memref<?xf64>
+      %2 = arith.mulf %1, %1 : f64
+      memref.store %2, %y[%i] : memref<?xf64>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @inside_and_outside
+// CHECK:         scf.for %i = %c0 to %n step %c1 {
+// CHECK-NOT:       cmpi slt, %c0, %m
+// CHECK:           [[RUNS:%.*]] = arith.cmpi slt, %c0, %n : index
+// CHECK-NEXT:      %y_1 = scf.if [[RUNS]] -> (f64) {
+// CHECK-NOT:       cmpi slt, %c0, %m
+// CHECK:           func.return
