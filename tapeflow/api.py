@@ -328,7 +328,9 @@ class Gradient:
                 )
         if not given and not self.return_is_output:
             raise ArgumentError(
-                f"{self.kernel.name} returns nothing to differentiate: seeds are needed",
+                f"{self.kernel.name} returns nothing "
+                + ("that is among the outputs" if self.returns_float else "to differentiate")
+                + ": seeds are needed",
                 location=self.kernel.function.location,
                 hint="give the cotangent of an output array: "
                 + ", ".join(f"seeds={{'{name}': ...}}" for name in self.outputs or self._seedable)

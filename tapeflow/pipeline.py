@@ -194,18 +194,29 @@ def check_batch(batch: int | None) -> None:
         )
 
 
+def refuse_other_than_names(option: str, given: object) -> None:
+    """Refuse what is given for `option` if it is no collection of names.
+
+    Raises:
+        TapeflowError: it is a single name, or something else.
+    """
+    if isinstance(given, str):
+        raise TapeflowError(f"{option} is a list of names: ['{given}'], not '{given}'")
+    if not isinstance(given, Collection):
+        raise TapeflowError(f"{option} is a list of names, not {given!r}")
+
+
 def check_wrt(kernel: Kernel, wrt: Sequence[str]) -> tuple[str, ...]:
     """The names in `wrt`, in source order, if each is a parameter that can be differentiated.
 
     Raises:
         TapeflowError: a name is unknown, twice there, or not of floating-point numbers; or there is none.
     """
+    refuse_other_than_names("wrt", wrt)
     by_name = {parameter.name: parameter for parameter in kernel.parameters}
-    wrt = wrt if isinstance(wrt, str) else _without_structs(kernel, wrt)
+    wrt = _without_structs(kernel, wrt)
     candidates = ", ".join(name for name, parameter in by_name.items() if parameter.is_float)
     hint = f"these can be differentiated: {candidates}" if candidates else None
-    if isinstance(wrt, str):
-        raise TapeflowError(f"wrt is a list of names: ['{wrt}'], not '{wrt}'")
     if not wrt:
         raise TapeflowError(f"wrt is empty: {kernel.name} is to be differentiated with respect to nothing", hint=hint)
     for name in wrt:
@@ -233,8 +244,7 @@ def check_outputs(kernel: Kernel, outputs: Sequence[str]) -> frozenset[str]:
     Raises:
         TapeflowError: a name is unknown, twice there, or not of an output of floating-point numbers; or there is none.
     """
-    if isinstance(outputs, str):
-        raise TapeflowError(f"outputs is a list of names: ['{outputs}'], not '{outputs}'")
+    refuse_other_than_names("outputs", outputs)
     by_name, written = {parameter.name: parameter for parameter in kernel.parameters}, written_arrays(kernel)
     known = [RETURN] if any(map(has_derivative, kernel.function.function_type.outputs)) else []
     known += [name for name, parameter in by_name.items() if parameter.is_float and name in written]

@@ -231,27 +231,47 @@ class Statements:
         value = self.expressions.value(operand)
         value = self.build.convert(value, promoted(value.type), operand)
         cases = [section for section in parts.sections if not section.is_default]
-        default = next((section.statements for section in parts.sections if section.is_default), ())
+        default = next((section for section in parts.sections if section.is_default), None)
         with self.jumps.inside({Exit.BREAK}, node, "inside"):
             self._cases(value, cases, default, node)
 
-    def _cases(self, value: Value, cases: Sequence[Section], default: Sequence[Node], node: Node) -> None:
+    def _cases(self, value: Value, cases: Sequence[Section], default: Section | None, node: Node) -> None:
         """The first of `cases` that has the value, else `default`."""
         if not cases:
-            self.run(default)
+            if default is not None:
+                self._section(default)
             return
         first, *others = cases
         truth = self._is_one_of(value, first)
 
         def then() -> Sequence[SSAValue]:
-            self.run(first.statements)
+            self._section(first)
             return []
 
         def otherwise() -> Sequence[SSAValue]:
             self._cases(value, others, default, node)
             return []
 
-        self.build.branch(truth, then, otherwise if others or default else None, [], first.label)
+        goes_on = others or (default is not None and default.statements)
+        self.build.branch(truth, then, otherwise if goes_on else None, [], first.label)
+
+    def _section(self, section: Section) -> None:
+        """The statements at a label, and before them the variables that others declare for them."""
+        for variable in section.declared:
+            scalar = scalar_of(variable.type)
+            if variable in self.counters:
+                continue
+            if is_table(variable.type):
+                self._bindings[variable] = declare_array(variable, self.expressions)
+            elif scalar is not None:
+                self._bindings[variable] = self.slot(variable, scalar)
+            else:
+                raise variable.error(
+                    f"'{variable.spelling}' is declared at one label of a 'switch' and used at another, which is not "
+                    "supported for pointers and structs",
+                    "declare it before the 'switch'",
+                )
+        self.run(section.statements)
 
     def _is_one_of(self, value: Value, section: Section) -> Value:
         truth: Value | None = None

@@ -20,12 +20,14 @@ class Section:
         is_default: whether one of its labels is `default`.
         statements: what runs when a label is met, what it falls through to included.
         label: the first label.
+        declared: the variables that `statements` name but an earlier label's statements declare; they have no value.
     """
 
     values: tuple[Node, ...]
     is_default: bool
     statements: tuple[Node, ...]
     label: Node
+    declared: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ def switch_sections(switch: Node) -> Switch:
         # Other statements before the first label never run.
     return Switch(
         tuple(declarations),
-        tuple(_section(found, statements[number:]) for number, found in enumerate(labels)),
+        tuple(
+            _section(found, statements[number:], [it for before in statements[:number] for it in _variables(before)])
+            for number, found in enumerate(labels)
+        ),
     )
 
 
@@ -103,16 +108,26 @@ def _of_this_switch(statement: Node) -> Iterator[Node]:
             pending.extend(reversed(part.children))
 
 
-def _section(labels: Sequence[Node], onwards: Sequence[Sequence[Node]]) -> Section:
-    """The section at the first of the statements `onwards`, one sequence a section."""
+def _variables(statements: Sequence[Node]) -> Iterator[Node]:
+    """The variables that `statements` declare at the outermost level."""
+    for statement in statements:
+        if statement.kind == "DECL_STMT":
+            yield from (child for child in statement.children if child.kind == "VAR_DECL")
+
+
+def _section(labels: Sequence[Node], onwards: Sequence[Sequence[Node]], earlier: Sequence[Node]) -> Section:
+    """The section at the first of the statements `onwards`, one sequence a section; `earlier` is declared before."""
     falls_through: list[Node] = []
     for statements in onwards:
         falls_through += statements
         if not all_complete(statements):
             break
+    parts = (part for statement in falls_through for part in statement.walk()) if earlier else ()
+    named = {part.declaration for part in parts if part.kind == "DECL_REF_EXPR"}
     return Section(
         tuple(label.children[0] for label in labels if label.kind == "CASE_STMT"),
         any(label.kind == "DEFAULT_STMT" for label in labels),
         tuple(falls_through),
         labels[0],
+        tuple(variable for variable in earlier if variable in named),
     )

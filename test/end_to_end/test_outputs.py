@@ -156,6 +156,7 @@ def test_batches_products_jacobians_and_checks(load: Load):
         ("f", ["x"], "outputs: 'float64 x[n][m]' is no output of f, which does not write it", "its outputs are: "),
         ("f", ["count"], "outputs: 'int32 count[n]' has no derivative, its numbers are not floating-point", ""),
         ("f", ["y", "y"], "outputs: 'y' is there twice", ""),
+        ("f", 5, "outputs is a list of names, not 5", ""),
         ("f", [], "outputs is empty: nothing of f is to be differentiated", "its outputs are: return, w, y, u"),
         ("g", ["return"], "outputs: g returns no floating-point number", "its outputs are: "),
     ],

@@ -220,6 +220,7 @@ def test_no_memory_leaves_the_arrays_alone(iterate):
     [
         ([], "wrt is empty"),
         ("x", "wrt is a list of names: ['x'], not 'x'"),
+        (5, "wrt is a list of names, not 5"),
         (["z"], "squares has no parameter 'z'\n  help: these can be differentiated: a, x, y"),
         (["n"], "kernel.c:2:20: error: wrt: 'int32 n' has no derivative"),
         (["x", "x"], "wrt: 'x' is there twice"),

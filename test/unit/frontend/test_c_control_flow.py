@@ -202,6 +202,9 @@ SWITCHES = [
     case("switch_empty", "int f(int n) { switch (n) { } switch (n) case 3: n = 8; return n; }", *NUMBERS),
     case("switch_declares", "int f(int n) { switch (n) { int t; case 1: t = 5; n += t; break; case 2: { int u = 7; n "
          "+= u; } } return n; }", *NUMBERS),
+    case("switch_scope", "int f(int n) { switch (n) { case 1:; int t = 3, u[2] = {4, 5}; n += t + u[1]; break; case 2: "
+         "t = n * 5; u[1] = 2; n += t + u[1]; break; case 3: t = 2; default: t = n; n -= 2 * t; } return n; }",
+         *NUMBERS),
     case("switch_nested", "int f(int n) { switch (n > 3) { case 1: switch (n) { case 4: n = 50; break; default: n++; "
          "} n += 2; break; default: n = -n; } return n; }",
          *NUMBERS),
