@@ -38,7 +38,7 @@ from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_effects import body, callee
 from tapeflow.frontend.c_functions import import_function, import_prototype
 from tapeflow.frontend.c_rules import RulePragma, add_rules, rule_pragmas
-from tapeflow.frontend.c_signatures import refuse_complex_members, refuse_returned_struct, signature
+from tapeflow.frontend.c_signatures import refuse_complex_members, refuse_returned_struct, refuse_structs, signature
 from tapeflow.frontend.c_unset_variables import refuse_unset_variables
 from tapeflow.frontend.c_variants import Variants
 from tapeflow.frontend.clang_tree import Node, SyntaxTree
@@ -144,6 +144,7 @@ def _import(tree: SyntaxTree, name: str, wanted: str | None, pragmas: Sequence[R
             made = import_prototype(variant, signatures)
         rule = next((pragma for pragma in rules if pragma.of == variant.function.spelling), None)
         if variant.parts and rule is not None:
+            refuse_structs(variant.function, signatures[variant.function], "give it numbers, or arrays of numbers")
             raise rule.error(
                 f"'{rule.of}' has a rule, and is called with a part of an array",
                 "pass the whole array, and the index where the part starts",

@@ -128,8 +128,12 @@ def refuse_complex_members(function: Node, signature: Signature) -> None:
             )
 
 
-def refuse_structs(function: Node, signature: Signature) -> None:
-    """Refuse a function that others compile if it takes or returns structs.
+def refuse_structs(
+    function: Node,
+    signature: Signature,
+    hint: str = "declare it with an array of numbers for each struct: '(double *)ps'",
+) -> None:
+    """Refuse a function that others compile, or that has a rule, if it takes or returns structs.
 
     Raises:
         TapeflowError: at the parameter, or at the function.
@@ -139,7 +143,7 @@ def refuse_structs(function: Node, signature: Signature) -> None:
         node = structs[0].declaration if structs else function
         raise node.error(
             f"'{function.spelling}' takes or returns a struct, which is not supported here",
-            "declare it with an array of numbers for each struct: '(double *)ps'",
+            hint,
         )
 
 

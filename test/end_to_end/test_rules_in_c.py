@@ -270,3 +270,16 @@ def test_what_a_rule_calls_is_there_for_each_member_of_a_batch(tmp_path: Path):
     by_rule = gradient(2, x.copy(), seeds={"return": seeds}).gradients["x"]
     # spread is inlined; power, recursive and of numbers, is called for each member with its own seed.
     np.testing.assert_allclose(by_rule, np.outer(seeds, one), rtol=1e-14)
+
+
+def test_a_function_with_a_rule_takes_no_structs(tmp_path: Path):
+    (tmp_path / "f.c").write_text(
+        """typedef struct { double a, b; } P;
+        #pragma tapeflow rule(g, vjp=g_vjp)
+        double g(int n, const P p[n]) { return p[0].a * p[0].b; }
+        void g_vjp(int n, const P p[n], double r_b, P p_b[n]) { p_b[0].a += r_b * p[0].b; }
+        double f(int n, const P p[n]) { return g(n, p) * 2; }
+        """
+    )
+    with pytest.raises(tapeflow.TapeflowError, match=r"f.c:3:\d+: error: 'g' takes or returns a struct"):
+        tapeflow.load(tmp_path / "f.c", function="f")
