@@ -84,6 +84,9 @@ void sweep_writes(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t st
     SWEEP(TF_STORE(x, at, 1.0));
 }
 """
+_GOLDEN = (5**0.5 - 1) / 2
+"""Steps of this part of a circle come near no earlier one for as long as any can."""
+
 # Every line may be a block or an access: an access a cycle, a value is used as soon as a hit brings it.
 _SCHEDULE = """
 #define TF_LINE_COUNT 64
@@ -185,7 +188,10 @@ def _cpu_seconds() -> float:
 
 
 def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) -> list[dict[str, Any]]:
-    """Runs in which every access misses: loads and stores of one line after the other, and of lines far apart.
+    """Runs in which every access misses, loads and stores.
+
+    One line follows the other, or three such sequences take turns, or each line is in another row of DRAM, which misses
+    there too.
 
     Args:
         machine: with a cache.
@@ -197,10 +203,14 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
     library = ctypes.CDLL(str(compile_model("all_miss.c", ALL_MISS, headers, machine_header(machine))))
     library.sweep_new.restype = ctypes.c_void_p
     tape = ctypes.c_void_p(library.sweep_new())
-    swept = np.zeros(lines * 8)
+    swept = np.ones(lines * 8)  # its pages are there before the first run
     rows: list[dict[str, Any]] = []
     for what in ("reads", "writes"):
-        for order, step in (("one line after the other", 1), ("lines far apart", (lines // 3) | 1)):
+        for order, step in (
+            ("one line after the other", 1),
+            ("lines far apart", (lines // 3) | 1),
+            ("each in another row of DRAM", int(lines * _GOLDEN) | 1),
+        ):
 
             def seconds(what: str = what, step: int = step) -> float:
                 started = time.process_time()

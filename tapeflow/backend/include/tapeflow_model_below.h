@@ -48,7 +48,7 @@ static inline tf_cache *tf_m_caches(struct tf_model *m)
 }
 
 /* Returns the cycle at which DRAM has taken line `number`. */
-static TF_SLOW uint64_t tf_m_memory_write(struct tf_model *m, uint64_t t, uint64_t number)
+static inline uint64_t tf_m_memory_write(struct tf_model *m, uint64_t t, uint64_t number)
 {
     const uint64_t address = number * TF_LINE_BYTES;
     if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;

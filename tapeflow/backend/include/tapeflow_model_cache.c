@@ -65,7 +65,7 @@ static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint64_t addres
 }
 
 /* The same for a miss at schedule time `at`, which may have to wait for a miss register. */
-static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
+static inline uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
 {
     return tf_m_fill(m, tf_m_take_mshr(m, at, at + tf_m_stalled(m, at)), address, victim);
 }
@@ -74,9 +74,24 @@ static TF_SLOW uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_
 /* The way of `set` that holds line `number`; TF_CACHE_WAYS if none does. */
 static inline uint32_t tf_m_find_way(const tf_way *set, uint64_t number)
 {
-    uint32_t way = 0;
-    while (way < TF_CACHE_WAYS && (set[way].key | 1u) != (number << 1 | 1u)) way++;
-    return way;
+    const uint64_t key = number << 1 | 1u;
+    TF_UNROLL
+    for (uint32_t way = 0; way < TF_CACHE_WAYS; way++)
+        if ((set[way].key | 1u) == key) return way;
+    return TF_CACHE_WAYS;
+}
+
+/* Put `line` in front of `set` in place of its last way. */
+static inline void tf_m_replace_last(tf_way *set, tf_way line)
+{
+#if TF_CACHE_WAYS > 1 && TF_CACHE_WAYS <= 16
+    struct { tf_way ways[TF_CACHE_WAYS - 1]; } before; /* so few are copied without a call */
+    memcpy(&before, set, sizeof before);
+    memcpy(set + 1, &before, sizeof before);
+#else
+    memmove(set + 1, set, (TF_CACHE_WAYS - 1) * sizeof *set);
+#endif
+    set[0] = line;
 }
 #endif
 
@@ -88,9 +103,7 @@ static TF_SLOW void tf_m_prefetch(struct tf_model *m, uint64_t t, uint64_t numbe
     if (tf_m_find_way(set, number) < TF_CACHE_WAYS || tf_m_mshr_free(m) > t) return;
     m->count.prefetches++;
     const uint64_t fill = tf_m_fill(m, t, number * TF_LINE_BYTES, set[TF_CACHE_WAYS - 1].key);
-    memmove(set + 1, set, (TF_CACHE_WAYS - 1) * sizeof *set);
-    set[0].key = number << 1;
-    set[0].ready = fill | TF_PREFETCHED;
+    tf_m_replace_last(set, (tf_way){number << 1, fill | TF_PREFETCHED});
 }
 
 /* The access at line `site` of the source came to line `number` of memory, which was missing or prefetched. */
@@ -126,7 +139,7 @@ TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool 
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *set = tf_m_set(m, number);
-    uint32_t way = tf_m_find_way(set, number);
+    const uint32_t way = tf_m_find_way(set, number);
     bool watched = true;
     tf_way line;
     if (way < TF_CACHE_WAYS) {
@@ -135,15 +148,15 @@ TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool 
         if (watched) m->count.prefetches_used++;
         line.ready &= ~TF_PREFETCHED;
         if (line.ready > at + tf_m_stalled(m, at)) m->count.mshr_merges++;
+        line.key |= write;
+        memmove(set + 1, set, way * sizeof *set);
+        set[0] = line;
     } else {
-        way = TF_CACHE_WAYS - 1;
         tf_m_count_miss(m, address, write);
-        line.key = number << 1;
-        line.ready = tf_m_fetch_line(m, at, address, set[way].key);
+        line.key = number << 1 | write;
+        line.ready = tf_m_fetch_line(m, at, address, set[TF_CACHE_WAYS - 1].key);
+        tf_m_replace_last(set, line);
     }
-    if (write) line.key |= 1u;
-    memmove(set + 1, set, way * sizeof *set);
-    set[0] = line;
     ready = line.ready;
 #if TF_PREFETCH_LINES > 0
     if (watched) tf_m_train(m, at + tf_m_stalled(m, at), number, site);

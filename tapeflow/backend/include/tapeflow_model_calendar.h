@@ -95,24 +95,20 @@ TF_HOT uint64_t tf_m_calendar_runs(uint64_t taken, uint64_t length)
     return runs;
 }
 
-/* `slot`, or the first slot after `busy` if it lies in there. */
+/* `slot`, or the first slot after `busy` if it lies in there. Without branches, like the next one: nobody can tell how
+ * they would go. */
 TF_HOT uint64_t tf_m_stretch_skip(const tf_stretch *busy, uint64_t slot)
 {
-    return slot >= busy->from && slot < busy->until ? busy->until : slot;
+    return slot - busy->from < busy->until - busy->from ? busy->until : slot;
 }
 
 /* The slots from `from` to before `until` cannot be had either. One stretch is remembered, the one that ends last: under
  * load requests come for it again and again. */
 TF_HOT void tf_m_stretch_add(tf_stretch *busy, uint64_t from, uint64_t until)
 {
-    if (until <= busy->until && from >= busy->from) return;
-    if (from > busy->until) {
-        busy->from = from;
-        busy->until = until;
-    } else if (until >= busy->from) {
-        if (from < busy->from) busy->from = from;
-        if (until > busy->until) busy->until = until;
-    }
+    const uint64_t merged = until >= busy->from && from < busy->from ? from : busy->from;
+    busy->from = from > busy->until ? from : merged;
+    busy->until = until > busy->until ? until : busy->until;
 }
 
 /* The first run of `length` (at most 32) free slots at or after `slot`, which is not before the window. */
@@ -135,6 +131,11 @@ TF_HOT uint64_t tf_m_calendar_find(tf_calendar *calendar, uint64_t slot, uint64_
         const uint64_t taken = calendar->taken[(slot / 64) % TF_CALENDAR_WORDS];
         const uint64_t runs = tf_m_calendar_runs(taken, length) >> (slot % 64);
         if (TF_LIKELY((runs & 1u) != 0)) return slot;
+        if (TF_LIKELY(runs != 0)) {
+            const uint64_t found = slot + tf_m_lowest_bit(runs);
+            tf_m_stretch_add(&calendar->busy, slot, found);
+            return found;
+        }
     }
     return tf_m_calendar_search(calendar, slot, length);
 }

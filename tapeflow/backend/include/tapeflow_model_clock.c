@@ -16,7 +16,7 @@ static void tf_m_count_stall(struct tf_model *m, uint64_t cycles, uint32_t cause
 }
 
 /* Make the first `n` waits part of the past. */
-static TF_SLOW void tf_m_settle_first(struct tf_model *m, uint32_t n)
+static inline void tf_m_settle_first(struct tf_model *m, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
         tf_m_count_stall(m, m->waits[k].need - m->stalled, m->waits[k].cause);

@@ -170,7 +170,7 @@ static inline uint64_t tf_m_open_row(struct tf_dram *dram, const tf_place *place
 #define TF_COLUMN_WINDOW (8u * TF_DRAM_TCCD_L)
 
 /* The data bus for one burst of bank group `group`, at clock `slot` or later. */
-static inline uint64_t tf_m_take_bus(struct tf_dram *dram, uint32_t group, uint64_t slot)
+TF_HOT uint64_t tf_m_take_bus(struct tf_dram *dram, uint32_t group, uint64_t slot)
 {
     slot = tf_m_stretch_skip(&dram->columns_busy[group], slot);
     const uint64_t asked = slot;
@@ -178,12 +178,11 @@ static inline uint64_t tf_m_take_bus(struct tf_dram *dram, uint32_t group, uint6
         slot = tf_m_calendar_find(&dram->bus, slot, TF_DRAM_BURST_CK);
         const uint64_t window = slot / TF_COLUMN_WINDOW;
         tf_window *columns = &dram->columns[group][window % TF_COLUMN_WINDOWS];
-        if (columns->window < window || columns->used == 0) {
+        const bool fresh = (columns->window < window) | (columns->used == 0);
+        const uint32_t used = fresh ? 0 : columns->used;
+        if (TF_LIKELY((fresh | (columns->window == window)) && used < 8)) {
             columns->window = window;
-            columns->used = 0;
-        }
-        if (columns->window == window && columns->used < 8) {
-            columns->used++;
+            columns->used = used + 1;
             tf_m_calendar_mark(&dram->bus, slot, TF_DRAM_BURST_CK);
             if (slot != asked) tf_m_stretch_add(&dram->columns_busy[group], asked, slot + TF_DRAM_BURST_CK);
             return slot;
@@ -192,8 +191,8 @@ static inline uint64_t tf_m_take_bus(struct tf_dram *dram, uint32_t group, uint6
     }
 }
 
-/* A read that arrives at clock `t`; returns the clock at which its last data is there. */
-static inline uint64_t tf_m_dram_read(struct tf_dram *dram, uint64_t t, uint64_t address)
+/* A read that arrives at clock `t`; returns the cycle at which its last data is there. */
+static TF_SLOW uint64_t tf_m_dram_read(struct tf_dram *dram, uint64_t t, uint64_t address)
 {
     const tf_place place = tf_m_place(address);
     uint64_t slot = tf_m_open_row(dram, &place, t) + TF_DRAM_CL;
@@ -204,19 +203,25 @@ static inline uint64_t tf_m_dram_read(struct tf_dram *dram, uint64_t t, uint64_t
     dram->rank_end[place.rank] = tf_m_later(dram->rank_end[place.rank], slot + TF_DRAM_BURST_CK);
     dram->bus_end = tf_m_later(dram->bus_end, slot + TF_DRAM_BURST_CK);
     dram->writing = false;
-    return slot + TF_DRAM_BURST_CK;
+    return tf_m_to_cycle(slot + TF_DRAM_BURST_CK);
 }
 
-/* One queued write, its data on the bus at `from` or later; returns the clock at which it is over. */
-static inline uint64_t tf_m_dram_write(struct tf_dram *dram, uint64_t t, uint64_t from, uint64_t address)
+/* The queued writes `k`, `next[k]` and so on, which are to one row, their data on the bus at `from` or later. What the
+ * bus had not for one of them it has not for those after it either. */
+static inline void tf_m_write_row(struct tf_dram *dram, uint64_t t, uint64_t from, uint32_t k, const uint32_t *next)
 {
-    const tf_place place = tf_m_place(address);
+    const tf_place place = tf_m_place(dram->write_queue[k]);
+    uint64_t *done = dram->write_done[dram->write_half];
     uint64_t slot = tf_m_later(tf_m_open_row(dram, &place, t) + TF_DRAM_CWL, from);
-    slot = tf_m_take_bus(dram, place.group, slot);
+    for (; dram->write_queue[k] != TF_NO_WRITE; k = next[k]) {
+        slot = tf_m_take_bus(dram, place.group, slot) + TF_DRAM_BURST_CK;
+        done[k] = slot;
+        dram->write_queue[k] = TF_NO_WRITE;
+    }
     tf_bank *bank = &dram->banks[place.bank];
-    bank->precharge = tf_m_later(bank->precharge, slot + TF_DRAM_BURST_CK + TF_DRAM_TWR);
-    dram->rank_end[place.rank] = tf_m_later(dram->rank_end[place.rank], slot + TF_DRAM_BURST_CK);
-    return slot + TF_DRAM_BURST_CK;
+    bank->precharge = tf_m_later(bank->precharge, slot + TF_DRAM_TWR);
+    dram->rank_end[place.rank] = tf_m_later(dram->rank_end[place.rank], slot);
+    dram->writes_until = tf_m_later(dram->writes_until, slot);
 }
 
 #define TF_ROW_BUCKETS 64u
@@ -250,13 +255,8 @@ static TF_SLOW void tf_m_drain_writes(struct tf_dram *dram, uint64_t t)
     const uint64_t from = tf_m_later(dram->writes_from, t);
     uint32_t next[TF_DRAM_WRITE_QUEUE];
     tf_m_link_rows(dram, next);
-    for (uint32_t k = 0; k < dram->writes; k++) {
-        for (uint32_t j = k; dram->write_queue[j] != TF_NO_WRITE; j = next[j]) {
-            dram->write_done[dram->write_half][j] = tf_m_dram_write(dram, t, from, dram->write_queue[j]);
-            dram->writes_until = tf_m_later(dram->writes_until, dram->write_done[dram->write_half][j]);
-            dram->write_queue[j] = TF_NO_WRITE;
-        }
-    }
+    for (uint32_t k = 0; k < dram->writes; k++)
+        if (dram->write_queue[k] != TF_NO_WRITE) tf_m_write_row(dram, t, from, k, next);
     dram->writes = 0;
     dram->write_half ^= 1u;
     dram->reads_from = dram->writes_until + TF_DRAM_TWTR + TF_DRAM_CL;
@@ -268,7 +268,7 @@ TF_PART TF_SLOW uint64_t tf_m_dram(struct tf_dram *dram, uint64_t t, uint64_t ad
 {
     const uint64_t clock = tf_m_to_dram_clock(t) + TF_DRAM_CONTROLLER_CK;
 #if TF_DRAM_BANKED
-    if (!write) return tf_m_to_cycle(tf_m_dram_read(dram, clock, address));
+    if (!write) return tf_m_dram_read(dram, clock, address);
     const uint64_t taken = tf_m_later(t, tf_m_to_cycle(dram->write_done[dram->write_half][dram->writes])); /* a free entry */
     dram->write_queue[dram->writes++] = address;
     if (dram->writes == TF_DRAM_WRITE_QUEUE) tf_m_drain_writes(dram, tf_m_later(clock, tf_m_to_dram_clock(taken)));

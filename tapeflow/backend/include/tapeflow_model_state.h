@@ -30,6 +30,13 @@
 #define TF_LIKELY(x) (x)
 #endif
 
+/* Before a short loop that is gone through in full nearly always. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TF_UNROLL _Pragma("GCC unroll 8")
+#else
+#define TF_UNROLL
+#endif
+
 /* What one part offers the others. */
 #if !defined(TF_MODEL_UNITS)
 #define TF_PART static
