@@ -9,6 +9,7 @@ import ctypes
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 WINDOW_CYCLES = 4096
@@ -185,8 +186,9 @@ def chrome_trace(timeline: Timeline, about: Mapping[str, Any] | None = None) -> 
         about: what else to say of it in `otherData`.
     """
     events = [*_datapath(timeline)]
+    arrows = count(1)
     for process, stream in enumerate(timeline.streams, _DATAPATH + 1):
-        events += _stream(timeline, stream, process)
+        events += _stream(timeline, stream, process, arrows)
     # Names first; then in the order of time, what encloses before what it encloses and the arrows that begin in it.
     events.sort(key=lambda event: (event.get("ts", -1), event["ph"] in "sf", -event.get("dur", 0)))
     sampled = {"spans": timeline.seen, "spans kept": len(timeline.spans), "windows kept": f"1 of {timeline.stride}"}
@@ -208,7 +210,7 @@ def _datapath(timeline: Timeline) -> Iterator[dict[str, Any]]:
         yield _slice(span, span.track, _DATAPATH, 2, {})
 
 
-def _stream(timeline: Timeline, stream: str, process: int) -> Iterator[dict[str, Any]]:
+def _stream(timeline: Timeline, stream: str, process: int, arrows: Iterator[int]) -> Iterator[dict[str, Any]]:
     yield _named("process_name", stream, process, 0)
     yield _named("thread_name", "layers", process, 1)
     starts: dict[int, tuple[Span, int]] = {}
@@ -229,13 +231,17 @@ def _stream(timeline: Timeline, stream: str, process: int) -> Iterator[dict[str,
     layers = timeline.of(*LAYERS, track=stream)
     for span in layers:
         yield _slice(span, f"{span.kind} tile {span.number}", process, 1, {})
-    yield from _waits(timeline.of("wait", track=stream), layers, starts, process)
+    yield from _waits(timeline.of("wait", track=stream), layers, starts, process, arrows)
 
 
 def _waits(
-    waits: Sequence[Span], layers: Sequence[Span], starts: Mapping[int, tuple[Span, int]], process: int
+    waits: Sequence[Span],
+    layers: Sequence[Span],
+    starts: Mapping[int, tuple[Span, int]],
+    process: int,
+    arrows: Iterator[int],
 ) -> Iterator[dict[str, Any]]:
-    """Waits that last, and an arrow to each wait, or to its layer if it did not last."""
+    """Waits that last, and an arrow to each wait, or to its layer if it did not last; `arrows` numbers them."""
     begun = {span.begin for span in layers}
     for wait in waits:
         if wait.cycles:
@@ -244,7 +250,8 @@ def _waits(
             continue
         transfer, thread = starts[wait.transfer]
         # Arrows lead forward in time, but a wait may begin before its transfer, which waits for an earlier one.
-        arrow = {"cat": "dma", "name": "needs", "id": f"{process}.{wait.transfer}.{wait.begin}", "pid": process}
+        # Perfetto takes numbers only: it drops an arrow whose id is another text.
+        arrow = {"cat": "dma", "name": "needs", "id": next(arrows), "pid": process}
         yield arrow | {"ph": "s", "tid": thread, "ts": transfer.begin}
         yield arrow | {"ph": "f", "bp": "e", "tid": 1, "ts": max(wait.begin, transfer.begin)}
 

@@ -19,6 +19,7 @@ from tapeflow.hardware import Counters, Hardware, counters
 HERE = Path(__file__).parent
 INCLUDE = Path(tapeflow.__file__).parent / "backend" / "include"
 COMPILER = next((name for name in ("gcc", "clang", "cc") if shutil.which(name)), None)
+BROWSER = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
 NO_SCHEDULE = """
 #define TF_LINE_COUNT 1000
 static const tf_line tf_lines[TF_LINE_COUNT] = {[0] = {TF_LINE_NONE, 0, 0, 0, 0}};

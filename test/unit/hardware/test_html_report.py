@@ -8,7 +8,6 @@ import html
 import json
 import os
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,11 +21,9 @@ from tapeflow.hardware.figures import png, stall_figure
 from tapeflow.hardware.html_report import html_page
 from tapeflow.simulation import options_for, simulate
 
-from .machine import COMPILER
+from .machine import BROWSER, COMPILER
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
-
-BROWSER = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
 
 
 @functools.cache

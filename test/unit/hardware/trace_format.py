@@ -22,7 +22,7 @@ def check_trace(trace: Event) -> Tracks:
     assert trace["displayTimeUnit"] in ("ms", "ns")
     assert set(trace) <= {"traceEvents", "displayTimeUnit", "otherData", "metadata", "systemTraceEvents"}
     tracks: defaultdict[tuple[int, int], list[Event]] = defaultdict(list)
-    flows: defaultdict[tuple[str, str, str], list[Event]] = defaultdict(list)
+    flows: defaultdict[tuple[int, str, str], list[Event]] = defaultdict(list)
     named: set[tuple[str, int, int]] = set()
     last = -1
     for event in trace["traceEvents"]:
@@ -43,6 +43,7 @@ def check_trace(trace: Event) -> Tracks:
         else:
             assert event["ph"] in ("s", "f"), event
             assert (event.get("bp") == "e") == (event["ph"] == "f"), "binds to the next slice, not to the enclosing one"
+            assert isinstance(event["id"], int), "an id that Perfetto does not take"
             flows[event["id"], event["cat"], event["name"]].append(event)
     for process, thread in tracks:
         assert ("process_name", process, 0) in named and ("thread_name", process, thread) in named
