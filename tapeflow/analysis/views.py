@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 Size = int | SSAValue
 
@@ -52,3 +52,10 @@ def chain(array: SSAValue, kinds: tuple[type[Operation], ...]) -> Iterator[Opera
     while isinstance(op := array.owner, kinds):
         yield op
         array = op.operands[0]
+
+
+def is_root(array: SSAValue) -> bool:
+    """Whether `array` is memory of its own: an argument of a function, an allocation or a table."""
+    if isinstance(array, BlockArgument):
+        return isinstance(array.block.parent_op(), func.FuncOp)
+    return isinstance(array.owner, memref.AllocOp | memref.AllocaOp | memref.GetGlobalOp)

@@ -50,6 +50,7 @@ from tapeflow.transforms.inline_calls import inline_calls
 from tapeflow.transforms.lift_array_sizes import lift_array_sizes
 from tapeflow.transforms.lower_affine import lower_affine
 from tapeflow.transforms.lower_arithmetic import lower_arithmetic
+from tapeflow.transforms.lower_call_views import CallViews
 from tapeflow.transforms.lower_complex import lower_complex
 from tapeflow.transforms.lower_copies import lower_copies
 from tapeflow.transforms.lower_execute_region import lower_execute_region
@@ -221,15 +222,18 @@ def prepare(
     functions: Mapping[str, func.FuncOp],
     rules: Mapping[str, Rule] | None = None,
     kept: Container[str] = (),
+    call_views: CallViews | None = None,
 ) -> None:
     """Bring `function` into the form that `ad-differentiate` knows.
 
-    Calls of what has a rule in `rules`, or is in `kept`, stay.
+    Calls of what has a rule in `rules`, or is in `kept`, stay; `call_views` has the variants of the latter.
 
     Raises:
         TapeflowError: it has something that cannot be brought into that form.
     """
     inline_calls(function, functions, rules, kept)
+    if call_views is not None:
+        call_views.lower(function)
     lower_structure(function)
     lower_arithmetic(function, functions)
     # What a rule gives may accumulate; that is differentiated in forward mode alone.
@@ -269,17 +273,18 @@ class AdPreparePass(ModulePass):
         """Prepare the targets of `op`, and what they call by calls that stay, in place."""
         if self.inline_limit < UNLIMITED:
             raise TapeflowError(f"ad-prepare: inline-limit is a number of operations, or -1; not {self.inline_limit}")
-        functions = functions_of(op)
+        functions = dict(functions_of(op))
         rules = rules_of(op)
         wanted = [*targets(op), *(functions[name] for of, rule in rules.items() for name in (of, *rule.functions))]
         lower_complex(op, wanted, lower_structure)
-        kept = CallGraph(functions, rules).kept(self.inline_limit)
+        kept = set(CallGraph(functions, rules).kept(self.inline_limit))
+        call_views = CallViews(functions, kept)
         pending = deque(wanted)
         prepared: dict[func.FuncOp, None] = {}
         while pending:
             function = pending.popleft()
             if function not in prepared and not function.is_declaration:
-                prepare(function, functions, rules, kept)
+                prepare(function, functions, rules, kept, call_views)
                 prepared[function] = None
                 pending.extend(functions[call.callee.string_value()] for call in kept_calls(function))
         declare_library_functions(op)

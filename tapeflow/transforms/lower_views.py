@@ -17,16 +17,17 @@ from typing import cast
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.source_names import source_name
-from tapeflow.analysis.views import Size, chain, groups_of, kept_dimensions, mixed, shape_of
+from tapeflow.analysis.views import Size, chain, groups_of, is_root, kept_dimensions, mixed, shape_of
 from tapeflow.dialects.memref_more import GenericAtomicRMWOp, PrefetchOp, TransposeOp
 from tapeflow.errors import TapeflowError
 from tapeflow.transforms.located_builder import LocatedBuilder, place_of
 from tapeflow.transforms.loop_nest import index_constant
 from tapeflow.transforms.move_body import move_body
+from tapeflow.transforms.sizes import as_value, plus, times
 
 _RESHAPING = (
     memref.CollapseShapeOp,
@@ -168,9 +169,9 @@ def _lower_dim(op: memref.DimOp) -> None:
     if isinstance(constant, IntegerAttr):
         if isinstance(array.owner, _VIEWS):
             _check_dimension(op, constant.value.data)
-            _replace(op, _as_value(_extent(array, constant.value.data, build), build))
+            _replace(op, as_value(_extent(array, constant.value.data, build), build))
         return
-    sizes = [_as_value(_extent(array, each, build), build) for each in range(len(shape_of(array)))]
+    sizes = [as_value(_extent(array, each, build), build) for each in range(len(shape_of(array)))]
     if not sizes:
         _check_dimension(op, 0)
     chosen = sizes[-1]
@@ -188,10 +189,6 @@ def _check_dimension(op: memref.DimOp, dimension: int) -> None:
             location=op.location,
             hint=f"ask for one of 0 to {rank - 1}" if rank else "an array of rank 0 has one element",
         )
-
-
-def _as_value(size: Size, build: LocatedBuilder) -> SSAValue:
-    return index_constant(size, build) if isinstance(size, int) else size
 
 
 def _extent(array: SSAValue, dimension: int, build: LocatedBuilder) -> Size:
@@ -214,7 +211,7 @@ def _extent(array: SSAValue, dimension: int, build: LocatedBuilder) -> Size:
         case memref.CollapseShapeOp() as op:
             total: Size = 1
             for each in groups_of(op)[dimension]:
-                total = _times(total, _extent(op.src, each, build), build)
+                total = times(total, _extent(op.src, each, build), build)
             return total
         case TransposeOp() as op:
             return _extent(op.source, op.dimensions[dimension], build)
@@ -225,31 +222,13 @@ def _extent(array: SSAValue, dimension: int, build: LocatedBuilder) -> Size:
 # Places
 
 
-def _plus(left: Size, right: Size, build: LocatedBuilder) -> Size:
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    if left == 0:
-        return right
-    return left if right == 0 else build.value(arith.AddiOp(_as_value(left, build), _as_value(right, build)))
-
-
-def _times(left: Size, right: Size, build: LocatedBuilder) -> Size:
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    if left == 0 or right == 0:
-        return 0
-    if left == 1:
-        return right
-    return left if right == 1 else build.value(arith.MuliOp(_as_value(left, build), _as_value(right, build)))
-
-
 def _quotient(left: Size, right: Size, build: LocatedBuilder) -> tuple[Size, Size]:
     """Of numbers that are not negative: `left / right` and `left % right`."""
     if right == 1:
         return left, 0
     if isinstance(left, int) and isinstance(right, int):
         return divmod(left, right)
-    operands = _as_value(left, build), _as_value(right, build)
+    operands = as_value(left, build), as_value(right, build)
     return build.value(arith.DivSIOp(*operands)), build.value(arith.RemSIOp(*operands))
 
 
@@ -257,7 +236,7 @@ def _linear(indices: Sequence[Size], extents: Sequence[Size], build: LocatedBuil
     """The number of an element in an array of `extents` that is stored row by row."""
     place: Size = 0
     for index, extent in zip(indices, extents, strict=True):
-        place = _plus(_times(place, extent, build), index, build)
+        place = plus(times(place, extent, build), index, build)
     return place
 
 
@@ -278,7 +257,7 @@ def _lower_access(op: memref.LoadOp | memref.StoreOp) -> None:
     array, place = op.memref, list[Size](op.indices)
     while isinstance(array.owner, _VIEWS):
         array, place = _in_source(array.owner, place, build)
-    indices = [_as_value(each, build) for each in place]
+    indices = [as_value(each, build) for each in place]
     if isinstance(op, memref.LoadOp):
         fresh = memref.LoadOp.get(array, indices)
         fresh.location = op.location
@@ -296,7 +275,7 @@ def _in_source(op: Operation, place: Sequence[Size], build: LocatedBuilder) -> t
             rest = iter(place)
             along = [next(rest) if keeps else 0 for keeps in kept_dimensions(op)]
             return op.source, [
-                _plus(offset, _times(index, stride, build), build)
+                plus(offset, times(index, stride, build), build)
                 for offset, index, stride in zip(offsets, along, strides, strict=True)
             ]
         case TransposeOp():
@@ -327,7 +306,7 @@ def _in_root(op: memref.ReinterpretCastOp, place: Sequence[Size], build: Located
     root = op.source
     for view in chain(op.source, _VIEWS):
         root = view.operands[0]
-    if not _is_root(root) or not isinstance(cast(MemRefType[Attribute], root.type).layout, NoneAttr):
+    if not is_root(root) or not isinstance(cast(MemRefType[Attribute], root.type).layout, NoneAttr):
         raise TapeflowError(
             f"'{op.name}' of {root.type}, of which it is not known where its elements lie",
             location=op.location,
@@ -335,12 +314,6 @@ def _in_root(op: memref.ReinterpretCastOp, place: Sequence[Size], build: Located
         )
     (number,) = mixed(op, "offsets", op.offsets)
     for index, stride in zip(place, mixed(op, "strides", op.strides), strict=True):
-        number = _plus(number, _times(index, stride, build), build)
+        number = plus(number, times(index, stride, build), build)
     extents = [_extent(root, each, build) for each in range(len(shape_of(root)))]
     return root, _subscripts(number, extents, build)
-
-
-def _is_root(array: SSAValue) -> bool:
-    if isinstance(array, BlockArgument):
-        return isinstance(array.block.parent_op(), func.FuncOp)
-    return isinstance(array.owner, memref.AllocOp | memref.AllocaOp | memref.GetGlobalOp)

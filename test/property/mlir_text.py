@@ -53,6 +53,8 @@ MATH = {
     "fmax": "arith.maxnumf",
     "fmin": "arith.minnumf",
 }
+PART = "memref<?xf64, strided<[1], offset: ?>>"
+"""An array that a function takes, which may be a row of another."""
 PREDICATES = {"<": "slt", "<=": "sle", "==": "eq", "!=": "ne"}
 
 
@@ -95,7 +97,7 @@ class Writer:
     def function(self, function: Function, name: str, private: bool) -> str:
         """The text of a function."""
         self.lines = []
-        parameters = [self.parameter(p) for p in function.parameters]
+        parameters = [self.parameter(p, private) for p in function.parameters]
         for p in function.parameters:
             if p.type == "int" and not p.extents:
                 self.bind(p.name, self.emit(f"arith.index_cast %{p.name} : i32 to index"), "index")
@@ -104,13 +106,14 @@ class Writer:
         head = f"func.func {'private ' if private else ''}@{name}({', '.join(parameters)}) -> f64 {{"
         return "\n".join([head, *self.lines, "}"])
 
-    def parameter(self, p: Parameter) -> str:
+    def parameter(self, p: Parameter, private: bool) -> str:
         """The declaration of a parameter, with the attributes that give it its place in C."""
         element = "i32" if p.type == "int" else TYPES[p.type]
         if not p.extents:
             self.bind(p.name, f"%{p.name}", element)
             return f'%{p.name}: {element} {{tapeflow.name = "{p.name}"}}'
-        type_ = f"memref<{''.join(f'{e if e.isdecimal() else chr(63)}x' for e in p.extents)}{element}>"
+        shape = "".join(f"{e if e.isdecimal() else chr(63)}x" for e in p.extents)
+        type_ = PART if private else f"memref<{shape}{element}>"
         self.bind(p.name, f"%{p.name}", type_)
         self.extents[p.name] = p.extents
         extents = ", ".join(f'"{extent}"' for extent in p.extents)
@@ -443,16 +446,15 @@ class Writer:
                 raise TypeError(expr)
 
     def invoke(self, call: Invoke) -> str:
-        """A call; an array of known extent is cast to what the function takes."""
+        """A call; arrays and rows are cast to what the function takes."""
         integers = [self.emit(f"arith.index_cast {self.integer(k)} : index to i32") for k in call.integers]
         arrays: list[str] = []
         for name in call.arrays:
-            given, wanted = self.types[name], "memref<?xf64>"
-            value = self.values[name]
-            arrays.append(value if given == wanted else self.emit(f'"memref.cast"({value}) : ({given}) -> {wanted}'))
+            given, value = self.types[name], self.values[name]
+            arrays.append(value if given == PART else self.emit(f'"memref.cast"({value}) : ({given}) -> {PART}'))
         floats = [self.as_type(argument, DOUBLE) for argument in call.arguments]
         listed = ", ".join([*integers, *arrays, *floats])
-        types = ", ".join(["i32"] * len(integers) + ["memref<?xf64>"] * len(arrays) + ["f64"] * len(floats))
+        types = ", ".join(["i32"] * len(integers) + [PART] * len(arrays) + ["f64"] * len(floats))
         return self.emit(f"func.call @{self.prefix}{call.function}({listed}) : ({types}) -> f64")
 
 

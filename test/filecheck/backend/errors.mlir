@@ -81,6 +81,22 @@ func.func @layout(%x: memref<?xf64, strided<[2]>> loc("x"("f.c":8:14))) {
 
 // -----
 
+func.func private @first(%v: memref<2xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %e = memref.load %v[%c0] : memref<2xf64>
+  func.return %e : f64
+}
+func.func @part(%x: memref<4xf64>) -> f64 {
+  %v = memref.subview %x[2] [2] [1] : memref<4xf64> to memref<2xf64, strided<[1], offset: 2>>
+  %w = memref.cast %v : memref<2xf64, strided<[1], offset: 2>> to memref<2xf64>
+  %e = func.call @first(%w) : (memref<2xf64>) -> f64 loc("f.c":9:5)
+  func.return %e : f64
+}
+// CHECK: f.c:9:5: error: a part of an array that is passed to a function that is not inlined cannot be printed as C
+// CHECK-NEXT: help: pass the whole array, and the index where the part starts
+
+// -----
+
 func.func @extent(%x: memref<?xf64> {tapeflow.name = "x", tapeflow.extents = ["n"]}) {
   func.return
 }
