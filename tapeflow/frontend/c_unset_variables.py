@@ -11,6 +11,9 @@ if (a > 0) b = a;   // leaves b without a value
 return b;           // refused; in `if (a > 0) return b;` it is not
 ```
 
+Each number of a struct is a variable of its own here, but in arrays. A copy of a struct reads none of them: what has no
+value in the one has none in the other from there on, in the same way.
+
 The work is that of visiting each node once, and at each branch the variables without a value: few where each is given
 its value soon after it is declared. (clang's own analysis takes time that is quadratic in the number of branches.)
 """
@@ -23,10 +26,10 @@ from dataclasses import dataclass, field
 
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c_constants import number
-from tapeflow.frontend.c_effects import STEPS, body, variable
+from tapeflow.frontend.c_effects import STEPS, body, root
 from tapeflow.frontend.c_flow import exits, is_always_true
 from tapeflow.frontend.c_loops import for_parts
-from tapeflow.frontend.c_types import scalar_of
+from tapeflow.frontend.c_names import Name, copied_to, named_by, numbers_of
 from tapeflow.frontend.clang_tree import Node
 
 _LABELS = frozenset({"CASE_STMT", "DEFAULT_STMT"})
@@ -68,7 +71,8 @@ _SURELY = _Lack()
 _PERHAPS = _Lack(stretch=_Stretch())
 """What other branches decide, too."""
 
-_Unset = dict[Node, _Lack]
+
+_Unset = dict[Name, _Lack]
 
 
 @dataclass(frozen=True)
@@ -89,20 +93,26 @@ class _Jumps:
 
 @dataclass(frozen=True)
 class _Read:
-    """A read of a variable without a value, in a stretch."""
+    """A read of a variable without a value, which may be a copy of `origin`, in a stretch."""
 
     at: Node
-    variable: Node
+    variable: Name
+    origin: Name
     lack: _Lack
     stretch: _Stretch
 
     def error(self) -> TapeflowError:
-        name, branch = self.variable.spelling, self.lack.branch
+        branch = self.lack.branch
         reason = "before it is written"
         if branch is not None:
             called = _CALLED.get(branch.kind, f"'{branch.operator}'")
             reason = f"here, where the {called} in line {branch.location.line.data} may have left it without a value"
-        return self.at.error(f"'{name}' is read {reason}", "give it a value where it is declared")
+        if self.origin == self.variable:
+            return self.at.error(f"'{self.variable}' is read {reason}", "give it a value where it is declared")
+        return self.at.error(
+            f"'{self.variable}', a copy of '{self.origin}', is read {reason}",
+            f"give '{self.origin.holder.spelling}' a value where it is declared",
+        )
 
 
 def refuse_unset_variables(function: Node) -> None:
@@ -111,8 +121,9 @@ def refuse_unset_variables(function: Node) -> None:
     Raises:
         TapeflowError: there is one; or the parts of a `for` cannot be told apart.
     """
-    walk = _Walk()
-    walk.statement(body(function))
+    statements = body(function)
+    walk = _Walk(statements)
+    walk.statement(statements)
     if walk.reads:
         raise walk.reads[0].error()
 
@@ -120,8 +131,13 @@ def refuse_unset_variables(function: Node) -> None:
 class _Walk:
     """The walk over a function, with what lacks a value at this point; None where control does not come."""
 
-    def __init__(self) -> None:
+    def __init__(self, statements: Node) -> None:
         self.reads: list[_Read] = []
+        self._known_names: dict[Node, tuple[Name, ...]] = {}
+        self._copied_from: dict[Name, dict[Name, None]] = {}
+        # Who has the address of a struct may change it from then on.
+        taken = (part for part in statements.walk() if part.kind == "UNARY_OPERATOR" and part.operator == "&")
+        self._addressed = frozenset(root(part.children[0]) for part in taken)
         self._unset: _Unset | None = {}
         self._stretch = _Stretch()
         self._jumps: list[_Jumps] = []
@@ -168,16 +184,18 @@ class _Walk:
         self._all(node.children)
         for part in node.children:
             for declared in part.children if part.kind == "DECL_STMT" else ():
-                self._give(declared)
+                self._give(Name(declared))
 
     def _declare(self, declared: Node) -> None:
         if self._unset is None or declared.kind != "VAR_DECL":
             return
-        if _is_tracked(declared):
-            self._unset[declared] = _SURELY
+        self._unset |= dict.fromkeys(self._names(declared), _SURELY)
         self._all(declared.children)
-        if declared.initializer is not None:
-            self._give(declared)
+        value = declared.initializer
+        if value is not None and declared.type.kind == "RECORD":
+            self._copy(Name(declared), value)
+        elif value is not None:
+            self._give(Name(declared))
 
     def _leave(self, target: list[_Way]) -> None:
         target.append(_Way(self._unset, self._stretch))
@@ -263,7 +281,7 @@ class _Walk:
         self._all(after)
         again = self._unset
         self._join([*out, *jumps.breaks], _Stretch(node))
-        self._forget(entry, again, self.reads[known:], stretch)
+        self._forget(entry, again, self.reads[known:], stretch, node)
 
     def _do(self, node: Node) -> None:
         self._loops += 1
@@ -280,25 +298,44 @@ class _Walk:
         self._join(again, _Stretch(node))
         unset = self._unset
         self._join([*out, *jumps.breaks], _Stretch(node))
-        self._forget(entry, unset, self.reads[known:], stretch)
+        self._forget(entry, unset, self.reads[known:], stretch, node)
 
-    def _forget(self, entry: _Unset | None, again: _Unset | None, found: Sequence[_Read], stretch: _Stretch) -> None:
+    def _forget(
+        self, entry: _Unset | None, again: _Unset | None, found: Sequence[_Read], stretch: _Stretch, node: Node
+    ) -> None:
         """Take back what was found in a loop, walked once, on variables that have a value where it runs again.
+
+        Those that have none there, though they had one where the loop is entered, may have none behind it.
 
         Args:
             entry: what lacks a value where the loop is entered.
             again: what does where it runs again.
             found: the reads in the loop.
             stretch: what the loop stands in: its reads come to pass before anything runs again.
+            node: the loop.
         """
         if entry is None or again is None:
             return
-        assigned = {name for name, lack in entry.items() if lack is _SURELY and again.get(name) is not _SURELY}
+        assigned = self._and_copies(
+            name for name, lack in entry.items() if lack is _SURELY and again.get(name) is not _SURELY
+        )
         certain = [read.stretch is stretch and read.lack is _SURELY for read in found]
         kept = [read for read, sure in zip(found, certain, strict=True) if sure or read.variable not in assigned]
         self.reads[len(self.reads) - len(found) :] = kept
         if self._unset is not None:
             self._unset |= dict.fromkeys(assigned & self._unset.keys(), _PERHAPS)
+            for name in again.keys() - entry.keys() - self._unset.keys():
+                if again[name] is _SURELY and name not in assigned:
+                    self._unset[name] = _Lack(node, self._stretch)
+
+    def _and_copies(self, names: Iterable[Name]) -> set[Name]:
+        """`names`, and what the structs that they are in are copied to, and so on."""
+        found, pending = set[Name](), list(names)
+        while pending:
+            if (name := pending.pop()) not in found:
+                found.add(name)
+                pending.extend(copy for copy, origins in self._copied_from.items() if name in origins)
+        return found
 
     def _switch(self, node: Node) -> None:
         operand, block = node.children
@@ -312,7 +349,7 @@ class _Walk:
             for part in block.children if block.kind == "COMPOUND_STMT" else (block,):
                 if part.kind == "DECL_STMT" and self._unset is None and unset is not None:
                     # In front of the labels: declared, though nothing runs there.
-                    unset |= {declared: _SURELY for declared in part.children if _is_tracked(declared)}
+                    unset |= {name: _SURELY for declared in part.children for name in self._names(declared)}
                 statement = part
                 while statement.kind in _LABELS:
                     has_default |= statement.kind == "DEFAULT_STMT"
@@ -332,14 +369,18 @@ class _Walk:
         if not self._unset:
             return
         match node.kind:
-            case "DECL_REF_EXPR":
-                self._read(node)
+            case "DECL_REF_EXPR" | "MEMBER_REF_EXPR" if (name := named_by(node)) is not None:
+                self._read(node, name)
             case "CXX_UNARY_EXPR":
                 pass  # `sizeof` evaluates nothing
+            case "CONDITIONAL_OPERATOR" if node.type.kind == "RECORD":
+                self._copy(Name(node), node)
             case "CONDITIONAL_OPERATOR":
                 self._choose(node, node.children[0], node.children[1:2], node.children[2:])
             case "BINARY_OPERATOR" if node.operator in ("&&", "||"):
                 self._choose(node, node, (), ())
+            case "BINARY_OPERATOR" if node.operator == "=" and (name := copied_to(node)) is not None:
+                self._copy(name, node.children[1])
             case "BINARY_OPERATOR" if node.operator == "=":
                 self._expression(node.children[1])
                 self._assign(node.children[0])
@@ -352,32 +393,98 @@ class _Walk:
             case "UNARY_OPERATOR" if node.operator == "&":
                 # Who has its address may give it a value.
                 self._assign(node.children[0])
-            case "CSTYLE_CAST_EXPR" if node.type.kind == "VOID" and variable(node.children[-1]) is not None:
+            case "CSTYLE_CAST_EXPR" if node.type.kind == "VOID" and named_by(node.children[-1]) is not None:
                 pass  # `(void)x` reads nothing
             case _:
                 for part in node.children:
                     self._expression(part)
 
-    def _read(self, node: Node) -> None:
-        named = node.declaration
-        lack = None if named is None or self._unset is None else self._unset.get(named)
-        if named is not None and lack is not None and lack.stretch in (None, self._stretch):
-            self.reads.append(_Read(node, named, lack, self._stretch))
+    def _read(self, node: Node, name: Name) -> None:
+        lack = None if self._unset is None else self._unset.get(name)
+        if lack is not None and lack.stretch in (None, self._stretch):
+            self.reads.append(_Read(node, name, self._origin(name), lack, self._stretch))
+
+    def _origin(self, name: Name) -> Name:
+        """What `name` was last copied from, directly or not; itself if it is no copy."""
+        seen = {name}
+        while (origins := self._copied_from.get(name)) and (last := list(origins)[-1]) not in seen:
+            seen.add(name := last)
+        return name
 
     def _assign(self, target: Node) -> None:
         place = target.stripped
         if place.kind == "UNARY_OPERATOR" and place.operator in ("__real", "__imag"):
             place = place.children[0]
-        named = variable(place)
-        if named is None:
+        name = named_by(place)
+        if name is None:
             self._expression(target)
         else:
-            self._give(named)
+            self._give(name)
 
-    def _give(self, named: Node) -> None:
-        """`named` has a value from here on, or no use."""
+    def _give(self, name: Name) -> None:
+        """`name`, and all that is in it, has a value from here on, or no use."""
         if self._unset is not None:
-            self._unset.pop(named, None)
+            for part in self._parts(name):
+                self._unset.pop(part, None)
+
+    # Structs.
+
+    def _names(self, declared: Node) -> Sequence[Name]:
+        """What a declaration leaves without a value, until that is assigned."""
+        if declared.kind != "VAR_DECL" or declared.storage_class in ("STATIC", "EXTERN"):
+            return ()
+        if declared.type.kind == "RECORD" and declared in self._addressed:
+            return ()
+        return self._parts(Name(declared))
+
+    def _parts(self, name: Name) -> Sequence[Name]:
+        """The numbers in `name`."""
+        holder = name.holder
+        if holder not in self._known_names:
+            self._known_names[holder] = numbers_of(holder)
+        if not name.path:
+            return self._known_names[holder]
+        return [part for part in self._known_names[holder] if part.path[: len(name.path)] == name.path]
+
+    def _copy(self, target: Name, value: Node) -> None:
+        """Assign the struct `value` to `target`: what has no value in the one has none in the other."""
+        source = self._struct(value)
+        if self._unset is None:
+            return
+        lacks = {} if source is None else {part.path: self._unset.get(part) for part in self._parts(source)}
+        self._give(target)
+        if source is None or target.holder in self._addressed:
+            return
+        for part in self._parts(target):
+            path = (*source.path, *part.path[len(target.path) :])
+            if (lack := lacks.get(path)) is not None:
+                self._unset[part] = lack
+                origins = self._copied_from.setdefault(part, {})
+                origin = Name(source.holder, path)
+                origins.pop(origin, None)
+                origins[origin] = None
+
+    def _struct(self, value: Node) -> Name | None:
+        """Go through an expression that gives a struct; the one that it names, or None if it names none."""
+        inner = value.stripped
+        if (name := named_by(inner)) is not None:
+            return name
+        if inner.kind == "CONDITIONAL_OPERATOR":
+            return self._chosen(inner)
+        self._expression(inner)
+        return copied_to(inner)
+
+    def _chosen(self, node: Node) -> Name:
+        """Go through a `?:` of structs; the name of its value."""
+        condition, *arms = node.children
+        stretch, loops, name = self._stretch, self._loops, Name(node)
+        ends: list[_Way] = []
+        for ways, arm in zip(self._truth(condition, node), arms, strict=True):
+            self._join(ways, _Stretch(node))
+            self._copy(name, arm)
+            ends.append(_Way(self._unset, self._stretch))
+        self._join(ends, stretch if self._is_whole(node, loops) else _Stretch(node))
+        return name
 
 
 _NOWHERE = _Stretch()
@@ -389,13 +496,6 @@ def _present(part: Node | None) -> Sequence[Node]:
 
 def _copied(unset: _Unset | None) -> _Unset | None:
     return None if unset is None else dict(unset)
-
-
-def _is_tracked(declared: Node) -> bool:
-    """Whether a declaration is that of a variable that is a number or a pointer, without a value to begin with."""
-    if declared.kind != "VAR_DECL" or declared.storage_class in ("STATIC", "EXTERN"):
-        return False
-    return scalar_of(declared.type) is not None or declared.type.kind == "POINTER"
 
 
 def _is_enumeration(operand: Node) -> bool:

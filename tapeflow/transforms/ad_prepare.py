@@ -62,7 +62,7 @@ from tapeflow.transforms.lower_views import lower_views
 from tapeflow.transforms.normalize_whiles import normalize_whiles
 from tapeflow.transforms.overwritten_stores import remove_overwritten_stores
 from tapeflow.transforms.promote_elements import promote_elements
-from tapeflow.transforms.promote_scalars import promote_scalars
+from tapeflow.transforms.promote_scalars import promote_scalars, refuse_unset_copies
 from tapeflow.transforms.simplify import simplify
 from tapeflow.transforms.single_elements import single_elements_to_scalars
 from tapeflow.transforms.sink_into_arms import sink_into_arms
@@ -257,6 +257,7 @@ def prepare(
     remove_overwritten_stores(function)
     sink_into_arms(function)
     remove_dead_code(function)
+    refuse_unset_copies(function)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -177,6 +178,44 @@ def test_inverse_functions_on_both_sides_of_their_branch_cuts(everything: tapefl
             for mine, theirs in ((found.real, expected.real), (found.imag, expected.imag)):
                 assert mine == pytest.approx(theirs, rel=4e-15, abs=0), (function, arguments[1])
                 assert np.signbit(mine) == np.signbit(theirs), (function, arguments[1])
+
+
+_NEAR = [0.4, 1e-3, 1e-16, 1e-103, 1e-155, 1e-200, 1e-307]
+_SINGULAR = [
+    *(complex(at, way * near) for near in _NEAR for at in (1, -1) for way in (1, -1)),
+    *(complex(way * near, at) for near in _NEAR for at in (1, -1) for way in (1, -1)),
+    *(1e-300 * unit for unit in (1 + 1j, 0.5 - 1j, -1 + 0.5j)),
+    *(1e150 * unit for unit in (1 + 1j, 0.5 - 1j, -1 + 0.5j)),
+]
+
+
+def test_inverse_functions_near_their_poles_and_branch_points(tmp_path: Path):
+    functions = {
+        "catanh": (mpmath.atanh, lambda z: 1 / (1 - z * z)),
+        "catan": (mpmath.atan, lambda z: 1 / (1 + z * z)),
+        "casin": (mpmath.asin, lambda z: 1 / mpmath.sqrt(1 - z * z)),
+        "cacos": (mpmath.acos, lambda z: -1 / mpmath.sqrt(1 - z * z)),
+        "casinh": (mpmath.asinh, lambda z: 1 / mpmath.sqrt(1 + z * z)),
+        "cacosh": (mpmath.acosh, lambda z: 1 / (mpmath.sqrt(z - 1) * mpmath.sqrt(z + 1))),
+        "clog": (mpmath.log, lambda z: 1 / z),
+        "csqrt": (mpmath.sqrt, lambda z: 1 / (2 * mpmath.sqrt(z))),
+    }
+    calls = "".join(f" out[{k}] = {name}(z);" for k, name in enumerate(functions))
+    (tmp_path / "k.c").write_text(
+        f"#include <complex.h>\nvoid inverses(double complex z, double complex out[8]) {{{calls} }}\n"
+    )
+    gradient = tapeflow.gradient(tapeflow.load(tmp_path / "k.c", "inverses"), wrt=["z"], batch=8)
+    with mpmath.workdps(700):
+        for z in _SINGULAR:
+            found = np.zeros(8, complex)
+            slopes = gradient(z, found, seeds={"out": np.eye(8, dtype=complex)}).gradients["z"]
+            for (name, (function, derivative)), value, slope in zip(functions.items(), found, slopes, strict=True):
+                expected, exact = complex(function(mpmath.mpc(z))), complex(derivative(mpmath.mpc(z)))
+                # The smallest numbers have fewer digits.
+                for mine, theirs in ((value.real, expected.real), (value.imag, expected.imag)):
+                    lost = 4e-16 if name == "clog" else 1e-307
+                    assert mine == pytest.approx(theirs, rel=4e-15, abs=lost), (name, z)
+                assert abs(np.conj(slope) - exact) <= 1e-13 * abs(exact) + 1e-307, (name, z)
 
 
 def test_each_derivative_against_differences(everything: tapeflow.Gradient):

@@ -85,6 +85,47 @@ func.func @f(%x: f64) -> f64 {
 
 // -----
 
+// Neither has a copy of it, though a loop makes it, or an arm each.
+
+ad.vjp @f_grad of @f (const, const, active) -> (active)
+func.func @f(%n: index, %c: i1, %x: f64) -> f64 {
+  %s = memref.alloca() : memref<f64> loc("s"("f.c":2:10))
+  %t = memref.alloca() : memref<f64> loc("t"("f.c":2:13))
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.if %c {
+      %0 = memref.load %s[] : memref<f64>
+      memref.store %0, %t[] : memref<f64>
+    } else {
+      %1 = memref.load %t[] : memref<f64>
+      memref.store %1, %t[] : memref<f64>
+    }
+  }
+  %y = memref.load %t[] : memref<f64> loc("f.c":6:7)
+  %z = arith.mulf %x, %y : f64
+  func.return %z : f64
+}
+// CHECK:      f.c:6:7: error: 't', a copy of 's', is read before it is written
+// CHECK-NEXT:   help: give 's' a value where it is declared
+
+// -----
+
+// What is copied to memory may be read there.
+
+ad.vjp @f_grad of @f (active) -> ()
+func.func @f(%x: memref<?xf64>) {
+  %s = memref.alloca() : memref<f64> loc("s"("f.c":2:10))
+  %c0 = arith.constant 0 : index
+  %y = memref.load %s[] : memref<f64> loc("f.c":3:7)
+  memref.store %y, %x[%c0] : memref<?xf64>
+  func.return
+}
+// CHECK:      f.c:3:7: error: 's' is copied before it is written, to where it may be read
+// CHECK-NEXT:   help: give it a value where it is declared
+
+// -----
+
 func.func @f(%n: index, %x: memref<?xf64>) {
   %c0 = arith.constant 0 : index
   %down = arith.constant -1 : index

@@ -84,6 +84,38 @@ func.func @maybe_unset(%n: index, %x: memref<?xf64>) -> f64 {
 
 // -----
 
+// A copy reads nothing: %q has no value where %p has none, here before both are set, and is read only afterwards. An
+// array may be given what has no value, if nobody looks.
+
+func.func @unset_copies(%n: index, %x: memref<?xf64>) -> f64 {
+  %p = memref.alloca() : memref<f64>
+  %q = memref.alloca() : memref<f64>
+  %s = memref.alloca() : memref<3xf64>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = memref.load %p[] : memref<f64>
+  memref.store %0, %q[] : memref<f64>
+  scf.for %i = %c0 to %n step %c1 {
+    %1 = memref.load %q[] : memref<f64>
+    memref.store %1, %p[] : memref<f64>
+    %2 = memref.load %p[] : memref<f64>
+    memref.store %2, %q[] : memref<f64>
+    memref.store %2, %s[%i] : memref<3xf64>
+  }
+  %3 = memref.load %x[%n] : memref<?xf64>
+  memref.store %3, %p[] : memref<f64>
+  %4 = memref.load %p[] : memref<f64>
+  memref.store %4, %q[] : memref<f64>
+  %5 = memref.load %q[] : memref<f64>
+  func.return %5 : f64
+}
+
+// CHECK-LABEL: func.func @unset_copies
+// CHECK-NEXT:    %p = memref.load %x[%n] : memref<?xf64>
+// CHECK-NEXT:    func.return %p : f64
+
+// -----
+
 // Calls are inlined, also those in what is inlined; only what a request is about is prepared.
 
 ad.vjp @f_grad of @f (active) -> (active)

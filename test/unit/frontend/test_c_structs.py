@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from oracle import Case, case, compile_all, needs_compiler, same
+from oracle import COMPILER, Case, case, compile_all, needs_compiler, same
 from xdsl.dialects.func import FuncOp
 
 import tapeflow
@@ -176,6 +177,7 @@ def test_import_does_what_c_does(number: int, library: ctypes.CDLL) -> None:
 
 DERIVED = """
 #include <math.h>
+#include <string.h>
 typedef struct {double x, y;} V;
 typedef struct {float a; double w[2]; int n; V v[2]; double z;} M;
 static V add(V a, V b) { return (V){a.x + b.x, .y = a.y * b.y}; }
@@ -195,6 +197,42 @@ double moment(int n, const V *ps, V about) {
   V c = {0};
   for (int i = 0; i < n; i++) c = add(c, (V){ps[i].x - about.x, 1.0});
   return c.x * c.x * exp(about.y);
+}
+static V part(double a) { V r; r.x = a * a; if (a > 0) return r; r.x = -a; return r; }
+static double first(V v, double s) { v.x *= s; return v.x; }
+static void set(V *to, V v) { *to = v; to->y = v.x; }
+void unset(int n, const double *x, double *y) {
+  V a, b, t, st[5];
+  a.x = x[0]; b.x = x[1]; b.y = x[2];
+  t = a; a = b; b = t;
+  y[0] = a.x * a.y - b.x;
+  t = part(x[0]);
+  y[1] = first(t, x[1]);
+  set(&t, b);
+  y[2] = t.x * t.y;
+  struct {V v; double z; int k;} q, r;
+  q.v = b; q.k = n; r = q; r.z = x[1];
+  V c = x[2] > 0 ? r.v : a, best;
+  y[3] = c.x * r.z * r.k;
+  best.x = -1;
+  for (int i = 0; i < n; i++) {
+    V one;
+    one.x = x[i] * x[i];
+    if (one.x > best.x) best = one;
+    st[i] = one;
+  }
+  for (int i = 0; i + 1 < n; i++)
+    if (st[i].x > st[i + 1].x) { V u = st[i]; st[i] = st[i + 1]; st[i + 1] = u; }
+  V s, last;
+  s.x = 1;
+  for (int i = 0; i < n; i++) {
+    last = s;
+    if (i > 0) y[0] += last.y * x[i];
+    s.x *= 1 + st[i].x * best.x;
+    s.y = s.x;
+  }
+  memcpy(&a, &s, sizeof a);
+  y[4] = a.x * st[n - 1].x;
 }
 """
 
@@ -252,6 +290,21 @@ def test_structs_of_one_type_are_arrays_of_numbers_too(derived: Path) -> None:
     tangent["y"] = 1
     along = jvp(4, numbers, about.view(kernel.dtype("about"))[0], tangents={"about": tangent}).tangents["return"]
     assert along == pytest.approx(plain.value)
+
+
+@needs_compiler
+def test_copies_of_structs_of_which_not_all_is_set(derived: Path) -> None:
+    library = derived.parent / "plain.so"
+    subprocess.run([str(COMPILER), "-O1", "-w", "-shared", "-fPIC", derived, "-o", library, "-lm"], check=True)
+    plain = ctypes.CDLL(str(library)).unset
+    gradient = tapeflow.gradient(tapeflow.load(derived, "unset"), wrt=["x", "y"])
+    for x in np.array([[0.7, 0.9, 1.3, -0.2], [1.2, -0.4, -0.8, 0.3], [-0.3, 0.5, 2.0, 0.1]]):
+        expected, found = np.zeros(5), np.zeros(5)
+        plain(4, native(x), native(expected))
+        report = check(gradient, (4, x, found))
+        assert report.passed, report
+        gradient(4, x, found, seeds={"y": np.zeros(5)})
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
 def test_structured_arrays_are_checked(derived: Path) -> None:

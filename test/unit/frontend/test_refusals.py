@@ -884,6 +884,54 @@ UNSET = [
         "7:10",
         "'b' is read here, where the 'while' in line 3 may have left it without a value",
     ),
+    Refused(
+        "unset_member",
+        "double f(double a) {\n  struct {double x, y;} p;\n  p.x = a;\n  return p.x + p.y;\n}",
+        "4:18",
+        "'p.y' is read before it is written",
+    ),
+    Refused(
+        "unset_member_of_a_copy",
+        "struct P {double x, y;};\ndouble f(double a) {\n  struct {struct P v; int n;} p, q;\n  struct P "
+        "r;\n  p.v.x = a;\n  q = p;\n  r = q.v;\n  return r.x + r.y;\n}",
+        "8:18",
+        "'r.y', a copy of 'p.v.y', is read before it is written",
+    ),
+    Refused(
+        "unset_member_by_an_exchange",
+        "struct P {double x, y;};\ndouble f(double a) {\n  struct P p = {a, a}, q, t;\n  q.x = a;\n  t = p; "
+        "p = q; q = t;\n  return p.y;\n}",
+        "6:12",
+        "'p.y', a copy of 'q.y', is read before it is written",
+    ),
+    Refused(
+        "unset_member_by_an_arm",
+        "struct P {double x, y;};\ndouble f(double a) {\n  struct P p = {a, a}, q;\n  q.x = a;\n  if (a > "
+        "0)\n    p = q;\n  return p.y;\n}",
+        "7:12",
+        "'p.y', a copy of 'q.y', is read here, where the 'if' in line 5 may have left it without a value",
+    ),
+    Refused(
+        "unset_member_by_a_choice",
+        "struct P {double x, y;};\ndouble f(double a) {\n  struct P p = {a, a}, q;\n  q.x = a;\n  struct P r "
+        "=\n    a > 0 ? p : q;\n  return r.y;\n}",
+        "7:12",
+        "'r.y', a copy of 'q.y', is read here, where the '?:' in line 6 may have left it without a value",
+    ),
+    Refused(
+        "unset_member_by_a_loop",
+        "struct P {double x, y;};\ndouble f(double a) {\n  struct P p = {a, a}, q;\n  q.x = a;\n  while (p.x "
+        "> 1) { p = q; q.x /= 2; }\n  return p.y;\n}",
+        "6:12",
+        "'p.y', a copy of 'q.y', is read here, where the 'while' in line 5 may have left it without a value",
+    ),
+    Refused(
+        "unset_member_in_the_first_iteration",
+        "struct P {double x, y;};\ndouble f(double a) {\n  struct P p, q;\n  do { p = q;\n    a += p.y; q.y "
+        "= a; } while (a < 3);\n  return a;\n}",
+        "5:12",
+        "'p.y', a copy of 'q.y', is read before it is written",
+    ),
 ]  # fmt: skip
 """Reads of variables without a value. Where other conditions decide, too, variables are taken to have one."""
 
@@ -897,6 +945,15 @@ SET = {
     "by_all_cases": "switch (n) { case 0: b = 1; break; default: b = 2; }\n  a += b;",
     "by_a_condition": "if (a > 0 && (b = a) < 3) a += b;",
     "in_no_arithmetic": "(void)b;\n  a += sizeof b;",
+    "members_that_are_set": "P p, q; p.x = a; q = p; q.y = a; P r = q; a += r.x + r.y;",
+    "member_as_it_was_set": "P p, q; if (a > 0) p.y = a;\n  q = p;\n  if (a > 0) a += q.y;",
+    "copy_of_an_earlier_iteration": "P p, q; for (int i = 0; i < n; i++) { if (i > 1) a += q.y; q = p; p.y = a; }",
+    "exchanged_in_a_loop": "P p, q, t; q.y = a; for (int i = 0; i < n; i++) { t = p; p = q; q = t; } a += p.y;",
+    "member_by_its_address": "P p, q, *r = &p; q.x = a; p = q; r->y = a; a += p.y;",
+    "member_by_a_condition": "P p, q; p.x = a; if (a > 0 && (p.y = a) < 3) { q = p; a += q.y; }",
+    "member_by_all_arms": "P p, q = {a, a}; if (a > 0) p = q; else p.y = a;\n  a += p.y;",
+    "member_by_both_choices": "P p = {a, a}, q; q.y = a; P r = a > 0 ? p : q; a += r.y;",
+    "member_of_no_use": "P p; p.x = a; P q = p, r = a > 0 ? q : p; (void)r.y; a += r.x * sizeof r.y;",
 }
 
 OURS = [*STATEMENTS, *TYPES, *POINTERS, *CALLS, *VARIABLES, *LOOPS, *ORDER, *UNSET, *REST]
@@ -917,7 +974,8 @@ def test_refusal(each: Refused) -> None:
 
 @pytest.mark.parametrize("statements", SET.values(), ids=SET)
 def test_variables_that_may_have_a_value_are_taken_to_have_one(statements: str) -> None:
-    import_c(f"double f(int n, double a) {{\n  double b;\n  {statements}\n  return a;\n}}\n", filename="k.c")
+    types = "typedef struct {double x, y;} P;"
+    import_c(f"{types}\ndouble f(int n, double a) {{\n  double b;\n  {statements}\n  return a;\n}}\n", filename="k.c")
 
 
 def test_messages_say_where_what_and_what_to_do() -> None:
