@@ -37,12 +37,16 @@ Element = tuple[SSAValue, ...]
 """An element of an array: the array, and the subscripts."""
 
 
-def accumulate_in_registers(function: func.FuncOp) -> None:
-    """Do so in all loops of `function`, a gradient; inner loops first, so that a sum goes out of several."""
+def accumulate_in_registers(function: func.FuncOp) -> frozenset[AccumulateOp]:
+    """Do so in all loops of `function`, a gradient; inner loops first, so that a sum goes out of several.
+
+    Returns the accumulations in branches that were made: what they add is zero where they do not run.
+    """
     constants = Constants(function)
     guards: set[Operation] = set()
     for loop in reversed([op for op in function.body.walk() if isinstance(op, scf.ForOp)]):
         _Promotion(loop, constants, guards).apply()
+    return frozenset(op for guard in guards for op in guard.walk() if isinstance(op, AccumulateOp))
 
 
 def _element(op: AccumulateOp) -> Element:

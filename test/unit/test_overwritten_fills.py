@@ -1,7 +1,15 @@
-"""Fills and clears of shadows that must stay, though the reverse sweep does not make such loops today."""
+"""Fills and clears of shadows: gradients without them, and those that must stay.
+
+The interpreter's arrays begin as NaN, so that no zero is there by chance.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pytest
+from differentiation import check
 from parsing import parse
 from xdsl.dialects import func, memref, scf
 
@@ -40,3 +48,17 @@ def test_a_clear_stays_where_two_iterations_may_read_one_element():
     fill = next(op for op in function.walk() if isinstance(op, scf.ForOp))
     remove_overwritten_fills([(shadow, fill)])
     assert sum(isinstance(op, memref.StoreOp) for op in function.walk()) == 2
+
+
+SECTIONS = (Path(__file__).parent.parent / "filecheck/transforms/overwritten_fills.mlir").read_text().split("// -----")
+ARRAYS = {"steps": "m", "shifted": "m", "declared": "nnm"}
+"""The extents of the arrays that each function there takes behind `n` and `m`; others take `n`, and `n` elements."""
+
+
+@pytest.mark.parametrize("text", SECTIONS, ids=lambda text: text.split("@")[1].split("(")[0])
+@pytest.mark.parametrize(("n", "m"), [(0, 2), (5, 4), (4, 0)])
+def test_gradients_are_those_of_the_primal(text: str, n: int, m: int):
+    name = text.split("@")[1].split("(")[0]
+    rng, sizes = np.random.default_rng(n), [n, m] if name in ARRAYS else [n]
+    arrays = [rng.uniform(-0.9, 0.9, n if extent == "n" else m) for extent in ARRAYS.get(name, "n")]
+    check(text.replace(f"@{name}", "@f"), [*sizes, *arrays], pipelines=["differentiate", "plan"])

@@ -1,8 +1,8 @@
 // Which arrays are outputs.
 // RUN: tapeflow-opt %s -p ad-prepare,ad-differentiate --split-input-file | filecheck %s
 
-// `t` is only worked in: its shadow is the gradient's own, and begins with zeros. What only `y` depends on has no
-// adjoint, and `e` is not taped. The shadow of `x` is that of an input.
+// `t` is only worked in: its shadow is the gradient's own. It is not filled with zeros, as each element that is read is
+// stored to first. What only `y` depends on has no adjoint, and `e` is not taped. The shadow of `x` is that of an input.
 
 ad.vjp @f_grad of @f (const, input, scratch, scratch) -> (active)
 func.func @f(%n: index {tapeflow.name = "n"}, %x: memref<?xf64> {tapeflow.name = "x"},
@@ -30,10 +30,9 @@ func.func @f(%n: index {tapeflow.name = "n"}, %x: memref<?xf64> {tapeflow.name =
 // CHECK-NOT:     tape.
 // CHECK:         %[[SIZE:.*]] = memref.dim %t, %c0 : memref<?xf64>
 // CHECK-NEXT:    %t_b = memref.alloca(%[[SIZE]]) : memref<?xf64>
-// CHECK-NEXT:    scf.for %k = %c0 to %[[SIZE]] step %c1 {
-// CHECK-NEXT:      memref.store %zero, %t_b[%k]
+// CHECK-NOT:     memref.store %zero
 // CHECK-NOT:     arith.mulf
-// CHECK:         ad.accumulate %s_b into %t_b[
+// CHECK:         memref.store %s_b, %t_b[
 // CHECK:         %a_b = memref.load %t_b[
 // CHECK-NEXT:    ad.accumulate %a_b into %x_b[
 // CHECK-NOT:     ad.accumulate
