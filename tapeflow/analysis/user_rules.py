@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -25,6 +25,8 @@ from tapeflow.errors import TapeflowError
 Mode = Literal["vjp", "jvp"]
 
 _READS = "tapeflow.vjp_reads"
+
+_UNDISTURBED = "tapeflow.undisturbed"
 
 READS_ONLY = "tapeflow.reads_only"
 """The attribute of a function that is only declared with the positions of the arrays that it does not write to."""
@@ -73,6 +75,7 @@ def mark_call(call: func.CallOp, rule: Rule, functions: Mapping[str, func.FuncOp
     Raises:
         TapeflowError: the vjp may write to an array that the callee is given.
     """
+    call.attributes.pop(_UNDISTURBED, None)
     for mode in ("vjp", "jvp"):
         if (name := rule.of(mode)) is not None:
             call.attributes[f"tapeflow.{mode}"] = SymbolRefAttr(name)
@@ -83,6 +86,17 @@ def mark_call(call: func.CallOp, rule: Rule, functions: Mapping[str, func.FuncOp
     arrays = [position for position, argument in enumerate(call.arguments) if is_array(argument)]
     read = [position for position in arrays if vjp is None or _is_read(vjp, position, functions, set())]
     call.attributes[_READS] = DenseArrayBase.from_list(i64, read)
+
+
+def mark_undisturbed(call: func.CallOp, arguments: Collection[SSAValue]) -> None:
+    """Note on `call`, in a function that is called, which arrays are of `arguments`, to which nobody writes."""
+    positions = [
+        position
+        for position, argument in enumerate(call.arguments)
+        if is_array(argument) and all(root in arguments for root in roots(argument))
+    ]
+    if positions:
+        call.attributes[_UNDISTURBED] = DenseArrayBase.from_list(i64, positions)
 
 
 def _check_arrays_stay(call: func.CallOp, vjp: func.FuncOp) -> None:
@@ -151,7 +165,7 @@ def rule_of_call(op: Operation) -> Rule | None:
 
 def forget_rule(call: func.CallOp, *, keep: bool = False) -> None:
     """Let `call` be a call like others; `keep`: one that stays."""
-    for name in ("tapeflow.vjp", "tapeflow.jvp", _READS):
+    for name in ("tapeflow.vjp", "tapeflow.jvp", _READS, _UNDISTURBED):
         call.attributes.pop(name, None)
     if not keep:
         forget_call(call)
@@ -187,7 +201,7 @@ def check_arrays_last(call: func.CallOp) -> None:
         TapeflowError: an array may be written after the call, or be gone, and the vjp looks at it.
     """
     for position in _integers(call.attributes[_READS]):
-        lost = _how_lost(call, call.arguments[position])
+        lost = _how_lost(call, position)
         if lost is not None:
             reason, hint = lost
             raise TapeflowError(
@@ -197,15 +211,18 @@ def check_arrays_last(call: func.CallOp) -> None:
             )
 
 
-def _how_lost(call: func.CallOp, array: SSAValue) -> tuple[str, str] | None:
-    """How `array` may be written, or be gone, between `call` and the end of its function, and what to do about it."""
+def _how_lost(call: func.CallOp, position: int) -> tuple[str, str] | None:
+    """How an array that `call` is given may be written, or be gone, before its vjp runs, and what to do about it."""
+    array = call.arguments[position]
     function: Operation | None = call
     while function is not None and not isinstance(function, func.FuncOp):
         function = function.parent_op()
     assert function is not None
-    if sweep_of(function) is not None:
+    undisturbed = call.attributes.get(_UNDISTURBED)
+    if sweep_of(function) is not None and (undisturbed is None or position not in _integers(undisturbed)):
         return (
             "may change between the sweeps of the function that this call is in, which stays a call itself",
+            "hand on one that is given from outside and that nobody writes to; or "
             f"{_DO_WITHOUT}; or have that function inlined: inline_limit=-1, and no recursion",
         )
     if not all(is_top_block(defining_block(root)) for root in roots(array)):

@@ -17,9 +17,9 @@ func.func @dot(%n : i32, %x : memref<?xf64>, %y : memref<?xf64>) -> f64 {
   scf.for %i = %c0 to %n_index step %c1 { ... }
 ```
 
-The pieces: `clang_tree` (what libclang sees); `c_types`, `c_signatures`, `c_loops`, `c_effects`, `c_constants` and
-`c_unset_variables` (questions on the tree); `c_builder`, `c_expressions`, `c_arrays`, `c_statements` and `c_functions`
-(the IR); `c_refusals` (the messages).
+The pieces: `clang_tree` (what libclang sees); `c_types`, `c_signatures`, `c_loops`, `c_effects`, `c_constants`,
+`c_names` and `c_unset_variables` (questions on the tree); `c_builder`, `c_expressions`, `c_arrays`, `c_statements` and
+`c_functions` (the IR); `c_refusals` (the messages).
 """
 
 from __future__ import annotations

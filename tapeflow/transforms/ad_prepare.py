@@ -9,7 +9,7 @@ cannot bring into this form it refuses, with the place.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -38,7 +38,15 @@ from tapeflow.analysis.library_functions import declare_library_functions
 from tapeflow.analysis.requests import functions_of, is_derivative, primal_of, requests_of
 from tapeflow.analysis.roots import written_arguments
 from tapeflow.analysis.source_names import source_name
-from tapeflow.analysis.user_rules import Rule, declared_writes, mark_call, rule_of_call, rules_of
+from tapeflow.analysis.undisturbed_arguments import undisturbed_arguments
+from tapeflow.analysis.user_rules import (
+    Rule,
+    declared_writes,
+    mark_call,
+    mark_undisturbed,
+    rule_of_call,
+    rules_of,
+)
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError, source_position
 from tapeflow.transforms.bound_array_sizes import bound_array_sizes
@@ -300,3 +308,17 @@ class AdPreparePass(ModulePass):
                     keep_call(call, declared_writes(callee))
                 else:
                     keep_call(call, [argument.index for argument in written_arguments(callee)])
+        _mark_undisturbed(prepared, functions)
+
+
+def _mark_undisturbed(prepared: Iterable[func.FuncOp], functions: Mapping[str, func.FuncOp]) -> None:
+    """Note on calls that rules are about, in functions that are called, which of their arrays nobody writes to."""
+    calls = [call for function in prepared for call in kept_calls(function)]
+    called = {call.callee.string_value() for call in calls if rule_of_call(call) is None}
+    bodies = {name: functions[name] for name in called if not functions[name].is_declaration}
+    if any(rule_of_call(call) is not None for function in bodies.values() for call in kept_calls(function)):
+        for name, positions in undisturbed_arguments(prepared, bodies).items():
+            undisturbed = {bodies[name].args[position] for position in positions}
+            for call in kept_calls(bodies[name]):
+                if rule_of_call(call) is not None:
+                    mark_undisturbed(call, undisturbed)

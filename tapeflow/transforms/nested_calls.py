@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
-from xdsl.ir import SSAValue
 
 from tapeflow.analysis.activity import Request
-from tapeflow.analysis.kept_calls import forget_derivatives, kept_calls
+from tapeflow.analysis.kept_calls import forget_derivatives
 from tapeflow.analysis.nested_sweeps import UNCHANGED
-from tapeflow.analysis.roots import is_array, roots, written_roots
+from tapeflow.analysis.undisturbed_arguments import undisturbed_arguments
 from tapeflow.transforms.ad_prepare import check_operations
 from tapeflow.transforms.batch_derivative import batch_callee
 from tapeflow.transforms.callees import Callees
@@ -106,36 +105,12 @@ class Sweeps:
 
 
 def mark_unchanged(callers: Iterable[func.FuncOp], joints: Iterable[JointForm]) -> None:
-    """Mark the array arguments of `joints` to which nobody writes between the call and its mirror.
-
-    An array is so if it is given as it is by all calls: an argument to which the caller does not write, and which is
-    so itself if the caller is called.
-    """
+    """Mark the array arguments of `joints` to which nobody writes between the call and its mirror."""
     functions = {joint.forward: joint.function for joint in joints}
-    unchanged: dict[str, set[int]] = {
-        joint.forward: {k for k in range(joint.arguments) if is_array(joint.function.args[k])} for joint in joints
-    }
-    before: dict[str, set[int]] = {}
-    while before != unchanged:
-        before = {name: set(positions) for name, positions in unchanged.items()}
-        for caller in (*callers, *functions.values()):
-            stable = _stable_arguments(caller, unchanged.get(caller.sym_name.data))
-            for call in kept_calls(caller):
-                name = call.callee.string_value()
-                if name in unchanged:
-                    unchanged[name] -= {k for k in unchanged[name] if not roots(call.arguments[k]) <= stable}
+    counts = {joint.forward: joint.arguments for joint in joints}
+    unchanged = undisturbed_arguments(callers, functions, counts)
     for name, function in functions.items():
         marks = argument_attributes(function)
-        for position in unchanged[name]:
+        for position in sorted(unchanged[name]):
             marks[position][UNCHANGED] = UnitAttr()
         function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, marks))
-
-
-def _stable_arguments(caller: func.FuncOp, unchanged: set[int] | None) -> set[SSAValue]:
-    """The array arguments of `caller` that nobody writes to until its reverse sweep is over."""
-    written = written_roots(caller)
-    return {
-        argument
-        for argument in caller.args
-        if is_array(argument) and argument not in written and (unchanged is None or argument.index in unchanged)
-    }

@@ -226,8 +226,24 @@ double local(int n, double x[n])
   }
   return r;
 }
-static double kept(int n, double x[n]) { return norm(n, x) * x[0]; }
-double nested(int n, double x[n]) { return sin(kept(n, x)); }
+static double kept(int n, const double x[n]) { return norm(n, x) * x[0]; }
+double nested(int n, double x[n])
+{
+  double r = sin(kept(n, x));
+  x[0] = r;
+  return r;
+}
+static double descend(int k, int n, const double x[n])
+{
+  return k == 0 ? kept(n, x) : sin(norm(n, x)) * descend(k - 1, n, x) + x[0];
+}
+double handed_on(int n, const double x[n]) { return descend(3, n, x); }
+double handed_on_locally(int n, const double x[n])
+{
+  double t[8];
+  for (int i = 0; i < n; i++) t[i] = x[i];
+  return descend(3, n, t);
+}
 
 double copied(int n, double x[n])
 {
@@ -250,7 +266,12 @@ KEPT = tapeflow.Options(inline_limit=0)
             "changes after this call, in the loop or branch that it is in\n  help: give the rule to a",
         ),
         ("local", "is local to a loop or branch, and gone by then\n  help: give the rule to a function that takes"),
-        ("nested", "may change between the sweeps of the function that this call is in"),
+        (
+            "nested",
+            "may change between the sweeps of the function that this call is in, which stays a call itself\n"
+            "  help: hand on one that is given from outside and that nobody writes to; or give the rule to a",
+        ),
+        ("handed_on_locally", "may change between the sweeps of the function that this call is in"),
     ],
 )
 def test_an_array_that_a_rule_looks_at_too_late(tmp_path: Path, function: str, message: str):
@@ -259,6 +280,15 @@ def test_an_array_that_a_rule_looks_at_too_late(tmp_path: Path, function: str, m
     with pytest.raises(TapeflowError) as caught:
         tapeflow.gradient(tapeflow.load(path, function=function), wrt=["x"], options=KEPT)
     assert message in str(caught.value)
+
+
+def test_an_array_that_nobody_writes_to_is_handed_on_by_a_recursion(tmp_path: Path):
+    path = tmp_path / "rules.c"
+    path.write_text(ARRAYS)
+    gradient = tapeflow.gradient(tapeflow.load(path, function="handed_on"), wrt=["x"], options=KEPT)
+    x = np.array([0.3, 0.4])
+    report = tapeflow.check(gradient, [2, x], forward=False)
+    assert report.passed, report
 
 
 def test_what_a_rule_calls_is_there_for_each_member_of_a_batch(tmp_path: Path):
