@@ -99,7 +99,8 @@ class Arithmetic(Conversions):
             open_side = left if left.type.origin is Origin.EITHER else right
             other = right if open_side is left else left
             name = open_side.type.kind
-            hint = f"convert one of them: '{name}(...)', or '{other.type}(...)' to compute in 32 bits throughout"
+            wide = open_side.type.in_numpy
+            hint = f"write '{name}(x[i])' for the one or '{wide}(a)' for the other, or '{other.type}(a)' for 32 bits"
             if (name, other.type.kind) == ("int", "float"):
                 hint = f"make the variable a float from the start: 'numpy.float64(0)', or '{other.type}(0)'"
             raise self.build.refuse(

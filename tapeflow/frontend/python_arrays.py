@@ -7,7 +7,6 @@ it is given a name, or reads the array that it is assigned to at other places.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -67,9 +66,9 @@ class Arrays:
     def _known_extent(self, extent: Scalar) -> Scalar:
         """The extent of an array that was made with it: Python would have refused a negative one."""
         length = self.numbers.length(extent)
-        if extent.number is not None or length is not extent:
-            return length
-        return replace(extent, form=unknown(str(extent.linear), [Linear(0), extent.linear], [extent.linear]))
+        if length is extent:
+            self.build.learn(extent.linear)
+        return length
 
     def load(self, view: View, indices: Sequence[Scalar] = ()) -> Scalar:
         """The element of `view` at `indices`."""

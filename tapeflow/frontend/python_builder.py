@@ -92,6 +92,7 @@ class Builder:
                 "move the inner blocks to a function of their own",
             )
         outer, self.block = self.block, block
+        known = len(self._facts)
         self._ints.append({})
         self._made.append({})
         self._depth += 1
@@ -99,6 +100,7 @@ class Builder:
             yield
         finally:
             self.block = outer
+            del self._facts[known:]
             self._ints.pop()
             self._made.pop()
             self._depth -= 1
@@ -205,6 +207,11 @@ class Builder:
             yield
         finally:
             del self._facts[known:]
+
+    def learn(self, fact: Linear) -> None:
+        """Know from here on, to the end of the block, that `fact` is at least 0: Python would have raised an error."""
+        if fact.terms and not self.never_negative(fact):
+            self._facts.append(fact)
 
     def never_negative(self, form: Linear, *more: Linear) -> bool:
         """Whether `form` is provably at least 0 here, given that each of `more` is."""

@@ -6,7 +6,7 @@ Questions about the syntax tree only: nothing here makes IR.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -167,23 +167,58 @@ def assigned(*blocks: Sequence[ast.stmt]) -> tuple[str, ...]:
 
 
 def assigned_values(statements: Sequence[ast.stmt]) -> dict[str, list[ast.expr | None]]:
-    """What each variable is assigned in `statements`, `a + b` where that is `a += b`; None for what has no text."""
+    """What each variable is assigned in `statements`, `a + b` where that is `a += b`; None for what has no text.
+
+    Of several values that have no text of their own each is a subscript of what is unpacked.
+    """
     found: dict[str, list[ast.expr | None]] = {}
     for statement in _within(statements):
-        value: ast.expr | None
+        pairs: Iterable[tuple[str, ast.expr | None]]
         match statement:
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=operand):
                 read = ast.copy_location(ast.Name(name, ast.Load()), target)
-                value = ast.copy_location(ast.BinOp(read, op, operand), statement)
-            case ast.Assign(targets=[ast.Name()], value=value):
-                pass
-            case ast.AnnAssign(value=value):
-                pass
+                pairs = [(name, ast.copy_location(ast.BinOp(read, op, operand), statement))]
+            case ast.Assign(targets=targets, value=value):
+                pairs = (pair for target in targets for pair in _unpacked(target, value))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                pairs = [(name, value)]
+            case ast.For(target=ast.Name(id=name)):
+                # Counters are Python's ints.
+                pairs = [(name, ast.copy_location(ast.Constant(0), statement))]
             case _:
-                value = None
-        for name in _assigned_here(statement):
+                pairs = ((name, None) for name in _assigned_here(statement))
+        for name, value in pairs:
             found.setdefault(name, []).append(value)
     return found
+
+
+def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The variables that assigning `value` to `target` sets, each with what it is set to."""
+    match target:
+        case ast.Name(id=name):
+            yield name, value
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+            for position, part in enumerate(parts):
+                at = ast.copy_location(ast.Constant(position), value)
+                indexed = ast.copy_location(ast.Subscript(value, at), value)
+                yield from _unpacked(part, values[position] if position < len(values) else indexed)
+        case _:
+            pass
+
+
+def returned_values(body: Sequence[ast.stmt]) -> Iterator[ast.expr | None]:
+    """What a function of this body, as it is written, returns; None for a value that a flag says the presence of."""
+    for statement in body:
+        match statement:
+            case ast.Return(value=ast.expr() as value) if not is_none(value):
+                yield value
+            case ast.If(body=then, orelse=otherwise) if not (_goes_on(then) and _goes_on(otherwise)):
+                yield from returned_values([*then, *otherwise])
+            case _ if any(isinstance(inner, ast.Return) for inner in _within([statement])):
+                yield None
+            case _:
+                pass
 
 
 def local(statements: Sequence[ast.stmt]) -> frozenset[str]:

@@ -139,8 +139,7 @@ class Scope:
         elif before.kind == now.kind:
             hint = f"convert the value: '{before}(...)'"
             if before.bits < now.bits and name not in self._parameters:
-                wide = f"numpy.{now.kind}{128 if now.kind == 'complex' else 64}"
-                hint += f", or compute in 64 bits from the start: '{wide}(...)'"
+                hint += f", or compute in 64 bits from the start: '{now.in_numpy}(...)'"
         else:
             hint = f"convert the value with {before.kind}(...), or use another variable"
         return self.build.source.error(

@@ -21,13 +21,13 @@ from tapeflow.frontend.python_expressions import Expressions
 from tapeflow.frontend.python_flow import Needs, Statements, assigned, is_none, only_grows
 from tapeflow.frontend.python_functions import zero_of
 from tapeflow.frontend.python_jumps import LeavingFor, Unreturned
-from tapeflow.frontend.python_origins import stay_numpy
+from tapeflow.frontend.python_origins import carried_origins
 from tapeflow.frontend.python_ranges import Range, Ranges
 from tapeflow.frontend.python_refusals import unsupported
 from tapeflow.frontend.python_returns import RETURN
 from tapeflow.frontend.python_scope import Binding
 from tapeflow.frontend.python_source import quoted
-from tapeflow.frontend.python_types import ScalarType, joined
+from tapeflow.frontend.python_types import Origin, ScalarType, joined
 from tapeflow.frontend.python_values import (
     Scalar,
     Tuple,
@@ -212,7 +212,7 @@ class StatementsOfFunction:
                 self.scope.assign(name, self.ranges.counter(counted, index, name), statement.target)
             with self.build.assuming(facts):
                 self.run(statement.body)
-            return [self.build.ssa(_number(self.scope.bindings[name])) for name in carried]
+            return self._entering(initial)
 
         with self.build.at(statement):
             before = dict(self.scope.bindings)
@@ -252,8 +252,7 @@ class StatementsOfFunction:
                 with build.assuming(self.ranges.facts(counted)):
                     self.run(statement.body)
                 following = build.value(arith.AddiOp(body.args[0], step))
-                entering = (build.ssa(_number(self.scope.bindings[each])) for each in initial)
-                build.add(scf.YieldOp(following, *entering))
+                build.add(scf.YieldOp(following, *self._entering(initial)))
             loop = scf.WhileOp(values, [value.type for value in values], Region(test), Region(body))
             results = build.add(loop).results
             set_result_names(loop, called)
@@ -293,7 +292,7 @@ class StatementsOfFunction:
                 tested = _number(self.scope.bindings[name])
                 self.scope.bindings[name] = Scalar(tested.type, argument, tested.form)
             self.run(statement.body)
-            self.build.add(scf.YieldOp(*(self.build.ssa(_number(self.scope.bindings[name])) for name in carried)))
+            self.build.add(scf.YieldOp(*self._entering(initial)))
         loop = scf.WhileOp(values, [value.type for value in values], Region(test), Region(body))
         results = self.build.add(loop).results
         set_result_names(loop, list(carried))
@@ -310,12 +309,27 @@ class StatementsOfFunction:
 
     def _initial(self, loop: ast.For | ast.While, carried: Sequence[str]) -> dict[str, Scalar]:
         """What the carried variables are before a loop, of the type that they have in each of its iterations."""
-        staying = stay_numpy(carried, loop.body, self.scope.bindings)
         numbers = {name: _number(self.scope.bindings[name]) for name in carried}
+        origins = carried_origins(carried, loop, self.scope.bindings, self.source)
+        wide = {name for name, scalar in numbers.items() if scalar.type.bits == 64}
         return {
-            name: scalar if name in staying else replace(scalar, type=scalar.type.unsettled)
+            name: replace(scalar, type=replace(scalar.type, origin=origins[name])) if name in wide else scalar
             for name, scalar in numbers.items()
         }
+
+    def _entering(self, initial: dict[str, Scalar]) -> list[SSAValue]:
+        """What the carried variables are at the end of an iteration, each of the type that it has at the start."""
+        values: list[SSAValue] = []
+        for name, scalar in initial.items():
+            now = _number(self.scope.bindings[name])
+            if scalar.type.origin not in (now.type.origin, Origin.EITHER):
+                kind, whose = scalar.type.kind, scalar.type.origin.value
+                raise self.build.refuse(
+                    f"'{name}' is {whose}'s {kind} before an iteration of this loop, and may be another's after it",
+                    f"convert what it is assigned: '{kind}(...)', or '{scalar.type.in_numpy}(...)'",
+                )
+            values.append(self.build.ssa(now))
+        return values
 
     def _enter(self, initial: dict[str, Scalar], entering: Sequence[SSAValue], grows: dict[str, bool]) -> None:
         """Let the carried variables stand for what enters an iteration, or leaves the loop."""

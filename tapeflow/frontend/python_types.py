@@ -83,8 +83,11 @@ class ScalarType:
             yield self
 
     def __str__(self) -> str:
-        if self.bits in (1, 64):
-            return self.kind
+        return self.kind if self.bits in (1, 64) else self.in_numpy
+
+    @property
+    def in_numpy(self) -> str:
+        """What NumPy calls the type, which is no bool, for messages."""
         return f"numpy.{self.kind}{2 * self.bits if self.kind == 'complex' else self.bits}"
 
     @property

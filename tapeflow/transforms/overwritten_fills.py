@@ -166,10 +166,24 @@ class _Fill:
         """Whether what touches the array in `behind` touches what `first` has given a value, and nothing else."""
         if first.whole:
             return True
+        is_guarded = any(accumulate is not place for accumulate, place in first.accumulates)
+        if is_guarded and not any(self._reaches_all(first, op) for op in behind):
+            # Where the sum is not added, the element need not even be there.
+            return False
         touching = [inner for op in behind for inner in self._touching(op)]
         return all(self._is_access(op) for op in touching) and all(
             tuple(map(_counted, op.indices)) == tuple(first.elements) for op in touching if isinstance(op, _ACCESSES)
         )
+
+    def _reaches_all(self, first: _First, op: Operation) -> bool:
+        """Whether `op` touches each element that `first` gives a value, whatever branches are taken."""
+        for access in self._touching(op):
+            nest = self._nest(op, access) if isinstance(access, _ACCESSES) and self._is_access(access) else None
+            if nest is None or not isinstance(access, _ACCESSES) or access.parent is not nest[0].body.block:
+                continue
+            if _elements(op, nest, access.indices) == first.elements:
+                return True
+        return False
 
     def _store_instead(self, first: _First) -> None:
         for accumulate, place in first.accumulates:

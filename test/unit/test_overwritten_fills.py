@@ -51,7 +51,7 @@ def test_a_clear_stays_where_two_iterations_may_read_one_element():
 
 
 SECTIONS = (Path(__file__).parent.parent / "filecheck/transforms/overwritten_fills.mlir").read_text().split("// -----")
-ARRAYS = {"steps": "m", "shifted": "m", "declared": "nnm"}
+ARRAYS = {"steps": "m", "shifted": "m", "declared": "nnm", "guarded": "nm"}
 """The extents of the arrays that each function there takes behind `n` and `m`; others take `n`, and `n` elements."""
 
 
@@ -61,4 +61,7 @@ def test_gradients_are_those_of_the_primal(text: str, n: int, m: int):
     name = text.split("@")[1].split("(")[0]
     rng, sizes = np.random.default_rng(n), [n, m] if name in ARRAYS else [n]
     arrays = [rng.uniform(-0.9, 0.9, n if extent == "n" else m) for extent in ARRAYS.get(name, "n")]
+    if name == "guarded":
+        # More iterations than elements, where those of the inner loop, which touch them, are none.
+        sizes.append(n if m else n + 3)
     check(text.replace(f"@{name}", "@f"), [*sizes, *arrays], pipelines=["differentiate", "plan"])

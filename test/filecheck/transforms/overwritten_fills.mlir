@@ -327,3 +327,35 @@ ad.vjp @kept_grad of @kept (const, active) -> (active)
 // CHECK-DAG:     ad.accumulate %{{.*}} into %halves_b[
 // CHECK-DAG:     ad.accumulate %{{.*}} into %triangle_b[
 // CHECK:         func.return
+
+// -----
+
+// Where no inner loop runs, nothing says that there are `k` elements: the guard of the sum stays, and so do the zeros.
+
+func.func @guarded(%n: index, %m: index, %k: index, %x: memref<?xf64>, %y: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.alloca(%n) : memref<?xf64>
+  scf.for %j = %c0 to %m step %c1 {
+    scf.for %i = %c0 to %k step %c1 {
+      %v = memref.load %x[%i] : memref<?xf64>
+      memref.store %v, %t[%i] : memref<?xf64>
+    }
+  }
+  scf.for %i = %c0 to %k step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      %v = memref.load %t[%i] : memref<?xf64>
+      %w = memref.load %y[%j] : memref<?xf64>
+      %p = arith.mulf %v, %w : f64
+      memref.store %p, %y[%j] : memref<?xf64>
+    }
+  }
+  func.return
+}
+ad.vjp @guarded_grad of @guarded (const, const, const, active, active) -> ()
+
+// CHECK-LABEL: func.func @guarded_grad
+// CHECK:         memref.store %{{.*}}, %t_b[%k
+// CHECK:         scf.if
+// CHECK-NEXT:      ad.accumulate %{{.*}} into %t_b[
+// CHECK:         func.return

@@ -488,6 +488,24 @@ def nested_state(n: int) -> float:
 # Arrays.
 
 
+@case(5, data(5), data(5))
+@case(4, data(4), data(4))
+@case(0, data(0), data(0))
+def parts_of_new_arrays(n: int, x: f64["n"], y: f64["n"]):
+    b = np.zeros(n)
+    c = np.ones(len(y))
+    b[::2] = x[::2] * c[::2]
+    y[::2] = b[::2]
+    y[1::3] += b[1::3] - x[1:n:3] * c[1 : len(x) : 3]
+    y[: n - 1 : 2] *= c[: n - 1 : 2] + b[:-1:2]
+    b[-3::2] = y[-3::2]
+    y[1:7:2] -= b[1:7:2]
+    d = np.full((n, n), 2.0)
+    d[::2, 1::2] = d[::2, 1::2] * c[1::2] + b[1::2]
+    for i in range(n):
+        y[i] += d[0, i]
+
+
 @case(3, 4, data(3, 4), data(4))
 def worked_example(n: int, m: int, A: f64["n", "m"], w: np.ndarray) -> float:
     s = 0.0

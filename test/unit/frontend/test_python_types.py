@@ -1,5 +1,6 @@
 """The types that arithmetic gives: what NumPy 2 gives, for every pair of numbers and every operator."""
 
+import math
 import operator
 from itertools import product
 
@@ -93,13 +94,51 @@ STAYING = {
     "a branch": "    for i in range(n):\n        s -= f[i]\n        if f[i] > 1:\n            s = -d[i]\n",
     "another like it": "    for i in range(n):\n        t += f[i]\n        s = t if f[i] > 1 else s * f[i]\n",
     "nested": "    for i in range(n):\n        for j in range(i):\n            s += f[j] * d[i]\n        s /= f[i]\n",
+    "through another": "    for i in range(n):\n        u = s * 2.0\n        v = u\n        s = v + f[i]\n",
+    "exchanged": "    for i in range(n):\n        s, t = t + f[i], s\n",
+    "functions": "    for i in range(n):\n        s = np.exp(-abs(s)) * 1.5\n        t = max(s, t)\n        s += f[i]\n"
+    "        s = min(s, t, np.sqrt(2.0))\n        t = t * f[i]\n",
+    "a helper": "    for i in range(n):\n        s = damped(s, 0.5)\n        t, s = sorted_pair(s, t)\n"
+    "        s = damped(x=np.float64(2), rate=s + f[i])\n        t = t - f[i]\n",
+    "sums": "    for i in range(n):\n        s = np.sum(d * i) + np.dot(d, d)\n        t = d.sum()\n"
+    "        s = s + f[i] * t\n",
+    "a constant": "    for i in range(n):\n        s = np.float64(np.pi)\n        t = STEP\n        s = t * f[i]\n",
 }
+WEAK = {
+    "itself": "    for i in range(n):\n        p = p * 0.5 + 1\n        f[i] += p * f[0]\n        s = f[i] * p\n",
+    "math": "    for i in range(n):\n        p = math.exp(-p)\n        k = max(k, i) + 1\n        s = (f[i] + p) * k\n",
+    "a helper": "    for i in range(n):\n        p, q = sorted_pair(p, damped(q, q))\n        s = f[i] * p / q\n",
+    "converted": "    for i in range(n):\n        p = float(f[i]) * p\n        s = f[i] + p\n",
+}
+PRELUDE = """STEP = np.float64(0.25)
+
+def damped(x, rate):
+    for k in range(2):
+        x = rate * x
+    return x
+
+def sorted_pair(a, b):
+    if a < b:
+        return a, b
+    return b, a
+
+"""
+NAMES = {"f64": f64, "f32": f32, "np": np, "math": math}
+
+
+@pytest.mark.parametrize("body", WEAK.values(), ids=WEAK)
+def test_a_variable_of_python_stays_one_and_takes_the_type_of_what_it_meets(body):
+    text = f"{PRELUDE}def f(n: int, f: f32['n']):\n    p, q, k = 0.3, 1.3, 0\n    s = f[0]\n{body}    return s\n"
+    function = define(text, NAMES)
+    compare(function, 4, np.array([1.1, 0.3, 1.7, 0.9], np.float32), tolerance=1e-6)
+    (result,) = import_python(function).body.block.last_op.function_type.outputs
+    assert str(result) == "f32"
 
 
 @pytest.mark.parametrize("body", STAYING.values(), ids=STAYING)
 def test_a_variable_of_64_bits_stays_one_where_32_are_added(body):
-    text = f"def f(n: int, f: f32['n'], d: f64['n']):\n    s = np.float64(0.3)\n    t = d[0]\n{body}    return s + t\n"
-    function = define(text, {"f64": f64, "f32": f32, "np": np})
+    head = "def f(n: int, f: f32['n'], d: f64['n']):\n    s = np.float64(0.3)\n    t = d[0]\n"
+    function = define(f"{PRELUDE}{head}{body}    return s + t\n", NAMES)
     compare(function, 4, np.array([1.1, 0.3, 1.7, 0.9], np.float32), np.array([0.3, 0.7, 1.3, 0.1]))
 
 
