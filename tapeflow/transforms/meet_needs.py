@@ -68,7 +68,8 @@ class _Needs:
         self._numbers: dict[str, int] = {}
         self._starts: dict[Block, InsertPoint] = {}
         self._pushes_last = sweep_of(function) is not None
-        primals = {mirror: primal for primal, mirror in mirrors.items()}
+        # What is dead of the forward sweep is gone, while its mirror may be left: the needs there are of what is around.
+        primals = {mirror: primal for primal, mirror in mirrors.items() if function.is_ancestor(primal)}
         for placeholder in placeholders:
             uses = placeholder.results[0].uses
             if uses:
@@ -117,7 +118,7 @@ class _Needs:
 
 
 def _mirrored_by(op: Operation, primals: Mapping[Block, Block]) -> Block:
-    """The primal block whose mirror `op` is in."""
+    """The innermost of the primal blocks whose mirrors `op` is in."""
     block = op.parent
     while block is not None and block not in primals:
         block = block.parent_block()
