@@ -115,6 +115,29 @@ def numbers(*shape: int) -> np.ndarray:
             id="overwritten in another loop, read where the loop that reads it first does not run",
         ),
         pytest.param(
+            """void f(int n, const double x[n], double y[n]) {
+              double t[n];
+              for (int i = 0; i < n; i++) t[i] = 0.5;
+              for (int i = 0; i < n; i++) y[i] = t[i] * x[i];
+              for (int j = 0; j < n; j++) { if (x[j] > 0.6) t[j] = x[j] * x[j]; } }""",
+            "x,y",
+            [N, numbers(N), numbers(N)],
+            0,
+            id="a dead branch, of which the reverse sweep has a mirror",
+        ),
+        pytest.param(
+            """void f(int n, const double x[n], double y[n]) {
+              double t[n];
+              for (int i = 0; i < n; i++) t[i] = x[i];
+              for (int i = 0; i < n; i++) y[i] = t[i] * x[i];
+              for (int j = 0; j < n; j++) { double a = x[j] * x[j];
+                for (int k = 0; k < n; k++) t[k] = a * x[k] * k * j; } }""",
+            "x,y",
+            [N, numbers(N), numbers(N)],
+            None,
+            id="dead loops, of which the reverse sweep has mirrors",
+        ),
+        pytest.param(
             """double f(int n, const double x[n], double y[n]) {
               double s = 0;
               for (int i = 0; i < n; i++) {
