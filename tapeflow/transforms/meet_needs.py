@@ -68,7 +68,7 @@ class _Needs:
         self._numbers: dict[str, int] = {}
         self._starts: dict[Block, InsertPoint] = {}
         self._pushes_last = sweep_of(function) is not None
-        # What is dead of the forward sweep is gone, while its mirror may be left: the needs there are of what is around.
+        # Of what is dead the forward sweep has nothing left, but mirrors: their needs are met in what is around.
         primals = {mirror: primal for primal, mirror in mirrors.items() if function.is_ancestor(primal)}
         for placeholder in placeholders:
             uses = placeholder.results[0].uses
