@@ -259,9 +259,8 @@ def targets(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]])
         speed = row["accesses_per_second"] / 1e6
         found.append((f"{row['kernel']}: 100 million accesses a second when most hit, {speed:.0f}", speed >= 100))
     for row in misses:
-        speed, chain = row["misses_per_second"] / 1e6, row["native_chain_per_second"] / 1e6
-        wanted = f"{row['what']}: 8 million accesses a second when all miss, or a native chain of loads' {chain:.1f}"
-        found.append((f"{wanted}, {speed:.1f}", speed >= min(8, chain)))
+        speed = row["misses_per_second"] / 1e6
+        found.append((f"{row['what']}: 8 million accesses a second when all miss, {speed:.1f}", speed >= 8))
     if kernels:
         slowest, cpu = (max(row["build_seconds"]["rebuild"][what] for row in kernels) for what in ("wall", "cpu"))
         found.append(
