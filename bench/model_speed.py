@@ -94,6 +94,12 @@ ptrdiff_t sweep_chain(const double *x, ptrdiff_t lines, ptrdiff_t step)
     return at;
 }
 """
+NO_ORDER = "in no order"
+"""What a run is called whose lines nobody can foresee."""
+
+_ROW_LINES = 4096 * 8 // 64
+"""Lines in a row of 4096 numbers of a matrix, the whole of which is as large as the array that is swept."""
+
 _GOLDEN = (5**0.5 - 1) / 2
 """Steps of this part of a circle come near no earlier one for as long as any can."""
 
@@ -200,9 +206,10 @@ def _cpu_seconds() -> float:
 def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) -> list[dict[str, Any]]:
     """Runs in which every access misses, loads and stores.
 
-    One line follows the other, or three such sequences take turns, or each line is in another row of DRAM, which misses
-    there too. So it does in the DRAM of the machine that the model runs on; beside it stands how fast that is: loads of
-    the same lines without the model, each of which waits for the one before it.
+    One line follows the other, or three such sequences take turns, or they are those of a matrix's columns, each in
+    another row of DRAM, which misses there too. Or they follow no order that any prefetcher could know, so that each
+    misses in the DRAM of the machine that the model runs on as well; beside it stands how fast that is: loads of the
+    same lines without the model, each of which waits for the one before it.
 
     Args:
         machine: with a cache.
@@ -220,7 +227,8 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
         for order, step in (
             ("one line after the other", 1),
             ("lines far apart", (lines // 3) | 1),
-            ("each in another row of DRAM", int(lines * _GOLDEN) | 1),
+            ("down the columns of a matrix", _ROW_LINES + 1),
+            (NO_ORDER, int(lines * _GOLDEN) | 1),
         ):
 
             def seconds(what: str = what, step: int = step) -> float:
@@ -260,7 +268,9 @@ def targets(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]])
         found.append((f"{row['kernel']}: 100 million accesses a second when most hit, {speed:.0f}", speed >= 100))
     for row in misses:
         speed = row["misses_per_second"] / 1e6
-        found.append((f"{row['what']}: 8 million accesses a second when all miss, {speed:.1f}", speed >= 8))
+        # Where the machine misses as well, hardware.md aims at its lower number, 5 to 9 over 128 MB.
+        wanted = 5 if row["what"].endswith(NO_ORDER) else 8
+        found.append((f"{row['what']}: {wanted} million accesses a second when all miss, {speed:.1f}", speed >= wanted))
     if kernels:
         slowest, cpu = (max(row["build_seconds"]["rebuild"][what] for row in kernels) for what in ("wall", "cpu"))
         found.append(
