@@ -34,12 +34,12 @@ def compile_primal(
     function.restype = ctypes.c_double
 
     def call(*arguments: Any) -> float:
-        return function(*(_to_c(argument) for argument in arguments))
+        return function(*(to_c(argument) for argument in arguments))
 
     return call
 
 
-def _to_c(argument: Any) -> Any:
+def to_c(argument: Any) -> Any:
     """`argument` as the suite's C functions take it: `int`, `double`, or a pointer to doubles."""
     if isinstance(argument, np.ndarray):
         assert argument.flags.c_contiguous and argument.dtype == np.float64
