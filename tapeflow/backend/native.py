@@ -400,8 +400,8 @@ class NativeFunction:
         self._load(self._compile(printed))
 
     def _compile(self, printed: PrintedC) -> Path:
-        exports = EXPORTS.format(header=f"{printed.name}.h")
-        sources = {f"{printed.name}.c": printed.source, "exports.c": exports}
+        # One unit: starting the compiler and reading the headers takes longer than most functions.
+        sources = {f"{printed.name}.c": printed.source + EXPORTS.format(header=f"{printed.name}.h")}
         try:
             return compile_library(sources, {f"{printed.name}.h": printed.header}, (), self._link)
         except TapeflowError as error:

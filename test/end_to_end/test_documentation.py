@@ -2,18 +2,22 @@
 
 In a page, a block after `<!-- file: NAME -->` is that file; a `python` block is run, and the block without a language
 right after it is what it prints; in a `console` block, lines after `$ ` are commands and the others what they print.
+The README's commands are those that are installed. The other pages' `tapeflow` is forked from a process that has
+imported it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+from forked_command import run_tapeflow
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -31,11 +35,22 @@ BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(
 def run(command: list[str], folder: Path) -> str:
     """What `command` prints, errors and remarks too."""
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    environment = os.environ | {"PATH": os.pathsep.join(paths), "COLUMNS": "120"}
+    environment = os.environ | {"PATH": os.pathsep.join(paths)}
     done = subprocess.run(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     return done.stdout
+
+
+def run_forked(command: str, folder: Path, outputs: Path) -> str:
+    """What `command` prints, a `tapeflow` of this process and what the shell does with its output."""
+    tapeflow, rest = re.fullmatch(r"tapeflow ([^|>]*)(.*)", command).groups()
+    done = run_tapeflow(shlex.split(tapeflow), folder, together=not rest)
+    if not rest:
+        return done.stdout
+    said = outputs / "said"
+    said.write_text(done.stdout)
+    return run(["bash", "-c", f"cat {said} {rest}"], folder) + done.stderr
 
 
 def commands(console: str) -> list[tuple[str, str]]:
@@ -45,7 +60,11 @@ def commands(console: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_print_what_stands_there(page: str, tmp_path: Path):
+def test_examples_print_what_stands_there(
+    page: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "120")
+    outputs = tmp_path_factory.mktemp("outputs")
     (tmp_path / "bench").symlink_to(ROOT / "bench")
     text = (ROOT / page).read_text()
     blocks = list(BLOCK.finditer(text))
@@ -59,7 +78,9 @@ def test_examples_print_what_stands_there(page: str, tmp_path: Path):
             assert printed.strip() == (following["text"].strip() if adjacent and following else "")
         elif block["language"] == "console":
             for command, expected in commands(block["text"]):
-                assert run(["bash", "-c", command], tmp_path).strip() == expected.strip(), command
+                forked = page != "README.md" and command.startswith("tapeflow ")
+                printed = run_forked(command, tmp_path, outputs) if forked else run(["bash", "-c", command], tmp_path)
+                assert printed.strip() == expected.strip(), command
         elif block["language"] == "sh":
             targets = re.findall(r"^make (\w+)", block["text"], flags=re.M)
             assert targets, "a block of shell commands is run only as a console block"
