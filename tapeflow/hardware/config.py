@@ -399,7 +399,18 @@ class EnergyTables(_Part):
         if (self.node_um, self.temperature_k) not in known:
             have = ", ".join(f"{node:g} um at {kelvin} K" for node, kelvin in known)
             raise ValueError(f"sram-cacti7.csv has no {self.node_um:g} um at {self.temperature_k} K; it has: {have}")
+        types = self.cell_types
+        if self.cell_type not in types:
+            raise ValueError(
+                f"sram-cacti7.csv has no {self.cell_type} of {self.node_um:g} um at {self.temperature_k} K; it has: "
+                f"{', '.join(types)}"
+            )
         return self
+
+    @property
+    def cell_types(self) -> tuple[str, ...]:
+        """The transistor types that sram-cacti7.csv has of this feature size at this temperature."""
+        return tables.technologies()[self.node_um, self.temperature_k]
 
 
 class Pipeline(_Part):

@@ -122,6 +122,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"energy": {"node_um": 0.007}},
         "energy: sram-cacti7.csv has no 0.007 um at 360 K; it has: 0.045 um at 360 K, 0.045 um at 300 K",
     ),
+    (
+        {"energy": {"node_um": 0.032}},
+        "energy: sram-cacti7.csv has no itrs-lop of 0.032 um at 360 K; it has: itrs-hp",
+    ),
     # Nobody's node, though there is no array whose row would be missed.
     (
         {"energy": {"node_um": 45}, "cache": None, "scratchpad": None, "pipeline": {"stream": False, "spad_bytes": 0}},
