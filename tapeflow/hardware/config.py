@@ -619,7 +619,9 @@ class Hardware(_Part):
             TapeflowError: there is none; the error lists those there are.
         """
         if name not in cls.presets():
-            raise TapeflowError(f"no hardware preset '{name}'", hint=f"there are: {', '.join(cls.presets())}")
+            raise TapeflowError(
+                f"no hardware preset '{name}'", hint=f"there are: {', '.join(cls.presets())}; files end in .yaml"
+            )
         file = resources.files("tapeflow.hardware") / "presets" / f"{name}.yaml"
         return cls._from_text(file.read_text(encoding="utf-8"), f"{name}.yaml", name)
 

@@ -113,7 +113,8 @@ def _stacked(
     axes.margins(x=0.15)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0, -0.22), ncols=4)
+    if np.any(totals):
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0, -0.22), ncols=4)
 
 
 def _spelled(part: str) -> str:

@@ -18,9 +18,10 @@ from rich.console import Console
 
 import tapeflow
 from bench.suite import SUITE
-from tapeflow.hardware import Comparison, Hardware, Report
+from tapeflow.hardware import Comparison, Counters, Hardware, Report
 from tapeflow.hardware.figures import png, roofline_figure, stall_figure
 from tapeflow.hardware.html_report import html_page
+from tapeflow.hardware.timeline import Timeline
 from tapeflow.simulation import options_for, simulate
 
 from .machine import BROWSER, COMPILER
@@ -111,6 +112,13 @@ def test_no_text_of_a_user_becomes_markup():
         console.print(shown)
         assert name in console.export_text()
     assert odd.hardware.machine_header().splitlines()[0].count("*/") == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_of_nothing_has_a_page():
+    report = reports()[-1]
+    nothing = Report(report.hardware, Counters(dict.fromkeys(report.counters, 0), {}), {}, timeline=Timeline((), 0))
+    assert "bound by compute: at least 0 cycles" in html_page([nothing])
 
 
 def test_operations_and_ceilings_of_the_roofline():
