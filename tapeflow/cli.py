@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import ValidationError
 from rich.console import Console
+from rich.text import Text
 
 from tapeflow import cli_hardware
 from tapeflow.analysis.call_graph import INLINE_LIMIT, UNLIMITED
@@ -491,5 +492,5 @@ def _arguments(
 @contextmanager
 def _working(what: str) -> Generator[None]:
     """Show that something is going on, on a terminal."""
-    with Console(stderr=True).status(what):
+    with Console(stderr=True).status(Text(what)):
         yield

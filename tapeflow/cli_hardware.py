@@ -46,7 +46,7 @@ def list_machines(as_json: Json = False) -> None:
     table.add_column("what it is")
     for machine in machines:
         table.add_row(machine.name, f"{machine.sram_bytes} B", _tape(machine), machine.description)
-    Console().print(table)
+    _print(table)
 
 
 @app.command()
@@ -71,7 +71,7 @@ def show(
     if as_json:
         print_json(found.model_dump(mode="json"))
     elif fields:
-        Console().print(_described(found))
+        _print(_described(found))
     else:
         print(yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
 
@@ -111,8 +111,13 @@ def diff(machine: Machine, other: Machine, as_json: Json = False) -> None:
         table.add_column(heading, overflow="fold")
     for name, (here, there) in changed.items():
         table.add_row(name, _shown(here), _shown(there))
-    Console().print(table)
+    _print(table)
     print(f"not equal: {'; '.join(unequal)}" if unequal else "equal in all that a comparison must keep equal")
+
+
+def _print(table: Table) -> None:
+    """Names as they are: brackets and colons in them are no styles and no emoji."""
+    Console(markup=False, emoji=False).print(table)
 
 
 def _summary(machine: Hardware) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def simulate_object(
     arguments: Sequence[Any],
     *,
     declaration: str | os.PathLike[str],
-    hardware: Hardware | str,
+    hardware: Hardware | str | os.PathLike[str],
     interval: int | None = None,
     slack: int = 0,
     link: Sequence[str] = (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -28,15 +29,24 @@ from tapeflow.hardware.timeline import read as read_timeline
 from tapeflow.options import Options
 
 
-def machine(hardware: Hardware | str) -> Hardware:
-    """The machine that `hardware` is or names: a preset, or a YAML file.
+def machine(hardware: Hardware | str | os.PathLike[str]) -> Hardware:
+    """The machine that `hardware` is or names: a preset, or a YAML file, as a path or by a name in .yaml or .yml.
 
     Raises:
-        TapeflowError: there is no such preset; or the file is not a machine.
+        TapeflowError: there is no such preset; the file is not a machine; or `hardware` is nothing of these.
     """
     if isinstance(hardware, Hardware):
         return hardware
-    return Hardware.from_yaml(Path(hardware)) if hardware.endswith((".yaml", ".yml")) else Hardware.preset(hardware)
+    if isinstance(hardware, os.PathLike):
+        return Hardware.from_yaml(Path(hardware))
+    if not isinstance(hardware, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users need not check types
+        raise TapeflowError(
+            f"a machine is wanted, not {type(hardware).__name__}",
+            hint="give a tapeflow.Hardware, the name of a preset, or a YAML file",
+        )
+    if hardware.lower().endswith((".yaml", ".yml")):
+        return Hardware.from_yaml(Path(hardware))
+    return Hardware.preset(hardware)
 
 
 def options_for(hardware: Hardware) -> Options:
@@ -55,7 +65,7 @@ def simulate(
     gradient: Gradient,
     arguments: Sequence[Any],
     *,
-    hardware: Hardware | str,
+    hardware: Hardware | str | os.PathLike[str],
     seeds: Mapping[str, Any] | None = None,
     timeline: bool = False,
     reuse: bool = False,

@@ -28,9 +28,12 @@ FLAGS = "-fsanitize-coverage=func,trace-loads,trace-stores"
 """What clang is to compile an object with."""
 
 _WRAPPED = (
-    *("malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"),
-    *("memset", "memcpy", "memmove"),
+    *("malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "memalign"),
+    *("memset", "memcpy", "memmove", "__memset_chk", "__memcpy_chk", "__memmove_chk"),
 )
+_SHARED = b"\x03\x00"
+"""ET_DYN in bytes 16 and 17 of an ELF file: a shared library."""
+
 _SITES = 1 << 14
 _LINES = f"""
 #define TF_LINE_COUNT {_SITES}
@@ -105,13 +108,14 @@ def check_objects(paths: Sequence[Path]) -> None:
     """Refuse objects none of which has callbacks; say of those without that their accesses, if any, do not count.
 
     Raises:
-        TapeflowError: a file cannot be read, or no accesses are told.
+        TapeflowError: a file cannot be read, is a shared library, or no accesses are told.
     """
     if sys.platform != "linux":
         raise TapeflowError(
             "objects are measured on Linux only", hint="the linker of other systems does not replace malloc and memcpy"
         )
     silent: list[Path] = []
+    shared: list[Path] = []
     for path in paths:
         try:
             content = path.read_bytes()
@@ -119,6 +123,13 @@ def check_objects(paths: Sequence[Path]) -> None:
             raise TapeflowError(f"cannot read '{path}': {error.strerror}") from error
         if b"__sanitizer_cov_load" not in content and b"__sanitizer_cov_store" not in content:
             silent.append(path)
+        elif content[:4] == b"\x7fELF" and content[16:18] in (_SHARED, _SHARED[::-1]):
+            shared.append(path)
+    if shared:
+        raise TapeflowError(
+            f"'{shared[0]}' is a shared library, whose calls of malloc and memcpy would not be seen",
+            hint="give the object files that it was linked from",
+        )
     if len(silent) == len(paths):
         names = ", ".join(f"'{path}'" for path in silent)
         raise TapeflowError(
@@ -153,6 +164,11 @@ def run_object(
         TapeflowError: an object does not tell its accesses or does not link, or the entry crashed.
     """
     check_objects(objects)
+    if entry == "main" or entry.startswith("tf_"):
+        raise TapeflowError(
+            f"'{entry}' is a name of the program that is made to call it",
+            hint="rename it: objcopy --redefine-sym",
+        )
     flags = (
         *PROGRAM_FLAGS,
         f"-DTF_OBJECT_PORTS={issue.ports}",
@@ -161,11 +177,12 @@ def run_object(
         f"-DTF_OBJECT_ARRAYS={sum(argument.is_array for argument in arguments)}",
     )
     headers = {"tf_machine.h": machine_header, "tf_schedule.h": _LINES}
-    wrapped = [f"-Wl,--wrap={name}" for name in _WRAPPED]
+    # Not position-independent, as an object need not be either.
+    linked = ["-no-pie", *(f"-Wl,--wrap={name}" for name in _WRAPPED)]
     source = _main(entry, arguments, result)
     parts = compile_units(machine_units(machine_header))
     try:
-        program = compile_program({f"{entry}_object.c": source}, headers, flags, [*objects, *parts], (*wrapped, *link))
+        program = compile_program({f"{entry}_object.c": source}, headers, flags, [*objects, *parts], (*linked, *link))
     except TapeflowError as error:
         raise TapeflowError(
             f"{', '.join(map(str, objects))}: no program can be made that calls '{entry}'\n{error.message}",
@@ -180,14 +197,17 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="tapeflow-") as directory:
         given, found = Path(directory, "arguments"), Path(directory, "results")
         given.write_bytes(b"".join(argument.payload for argument in arguments))
-        done = subprocess.run([str(program), str(given), str(found)], capture_output=True, text=True, check=False)
+        # What the entry prints is nobody's, and need not be text.
+        command = [str(program), str(given), str(found)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if done.returncode < 0:
             raise TapeflowError(
                 f"'{entry}' died of {signal.Signals(-done.returncode).name}",
                 hint="do its arguments have the sizes that it expects? Does it run natively?",
             )
         if done.returncode != 0 or not found.exists():
-            raise TapeflowError(f"'{entry}' ended the program: {done.stderr.strip() or f'exit {done.returncode}'}")
+            said = done.stderr.decode(errors="backslashreplace").strip()
+            raise TapeflowError(f"'{entry}' ended the program: {said or f'exit {done.returncode}'}")
         content = found.read_bytes()
     return _results(content, arguments, result)
 
@@ -228,14 +248,15 @@ def _main(entry: str, arguments: Sequence[CArgument], result: tuple[str, np.dtyp
         "tf_tape *" if not argument.c_type else f"{argument.c_type} *" if argument.is_array else argument.c_type
         for argument in arguments
     ]
-    names = [f"argument_{k}" for k in range(len(arguments))]
+    names = [f"tf_argument_{k}" for k in range(len(arguments))]
     lines = ["#define _GNU_SOURCE", '#include "tapeflow_object.h"', ""]
-    lines += [f"{returned} {entry}({', '.join(types) or 'void'});", ""]
+    # Under a name of ours, as its own may be one of the C library's: `gamma`.
+    lines += [f'{returned} tf_entry({", ".join(types) or "void"}) __asm__("{entry}");', ""]
     lines += [f"static {type_} {name};" for type_, name in zip(types, names, strict=True)]
-    lines += [f"static {returned} result;"] if result is not None else []
-    assigned = "result = " if result is not None else ""
-    lines += ["", "static TF_COLD void call_entry(void)", "{"]
-    lines += [f"    {assigned}{entry}({', '.join(names)});", "}"]
+    lines += [f"static {returned} tf_result;"] if result is not None else []
+    assigned = "tf_result = " if result is not None else ""
+    lines += ["", "static TF_COLD void tf_call_entry(void)", "{"]
+    lines += [f"    {assigned}tf_entry({', '.join(names)});", "}"]
     lines += ["", "int main(int count, char **files)", "{", "    uint64_t bytes = 0;"]
     lines += ['    FILE *in = count == 3 ? fopen(files[1], "rb") : NULL;', "    (void)bytes;"]
     lines += ['    if (in == NULL) tf_object_die("no file of arguments");', "    tf_object_begin();"]
@@ -247,10 +268,10 @@ def _main(entry: str, arguments: Sequence[CArgument], result: tuple[str, np.dtyp
             lines += [f"    {name} = tf_new();"]
         else:
             lines += [f"    tf_object_read(in, &{name}, sizeof {name});"]
-    lines += ["    (void)fclose(in);", "    tf_object_call(call_entry);"]
+    lines += ["    (void)fclose(in);", "    tf_object_call(tf_call_entry);"]
     lines += ['    FILE *out = fopen(files[2], "wb");']
     lines += ['    if (out == NULL) tf_object_die("the results cannot be written");', "    tf_object_end(out);"]
-    lines += ["    tf_object_write(out, &result, sizeof result);"] if result is not None else []
+    lines += ["    tf_object_write(out, &tf_result, sizeof tf_result);"] if result is not None else []
     lines += ["    tf_object_write_arrays(out);", "    tf_object_write_recorded(out);"]
     lines += ["    return fclose(out) == 0 ? 0 : 3;", "}", ""]
     return "\n".join(lines)

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictInt,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import tables
@@ -46,6 +56,14 @@ SAME = "a choice, the same on both sides of a comparison"
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _check_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """`yes` is no number, though Python and pydantic take it for 1."""
+        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation is not bool:
+            raise ValueError(f"Input is {str(value).lower()}, not a number or text")
+        return value
 
 
 def _check_power_of_two(what: str, value: int) -> None:
@@ -327,7 +345,7 @@ class FunctionalUnits(_Part):
     """Integer multipliers."""
 
     latency: Annotated[
-        dict[str, int],
+        dict[str, StrictInt],
         Of("cycles", "functional-units.csv at 1 GHz, scaled to the clock, for all that is not named here"),
     ] = Field(default_factory=dict)
     """Latencies in cycles that differ from functional-units.csv, by operation, e.g. `{fp_add64: 5}`."""
@@ -381,7 +399,18 @@ class EnergyTables(_Part):
         if (self.node_um, self.temperature_k) not in known:
             have = ", ".join(f"{node:g} um at {kelvin} K" for node, kelvin in known)
             raise ValueError(f"sram-cacti7.csv has no {self.node_um:g} um at {self.temperature_k} K; it has: {have}")
+        types = self.cell_types
+        if self.cell_type not in types:
+            raise ValueError(
+                f"sram-cacti7.csv has no {self.cell_type} of {self.node_um:g} um at {self.temperature_k} K; it has: "
+                f"{', '.join(types)}"
+            )
         return self
+
+    @property
+    def cell_types(self) -> tuple[str, ...]:
+        """The transistor types that sram-cacti7.csv has of this feature size at this temperature."""
+        return tables.technologies()[self.node_um, self.temperature_k]
 
 
 class Pipeline(_Part):
@@ -472,6 +501,11 @@ class Hardware(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        # They go into pages, pictures, tables and comments of C.
+        if not self.name.strip() or not self.name.isprintable():
+            raise ValueError(f"the name {self.name!a} is not a line of printable text")
+        if not "".join(self.description.split()).isprintable():
+            raise ValueError(f"the description {self.description!a} has unprintable characters")
         if self.array_skew_bytes % LINE_BYTES:
             raise ValueError(f"array_skew_bytes is {self.array_skew_bytes}, not a multiple of {LINE_BYTES}")
         if self.second_cache and (not self.cache or self.second_cache.size_bytes < self.cache.size_bytes):
@@ -585,7 +619,9 @@ class Hardware(_Part):
             TapeflowError: there is none; the error lists those there are.
         """
         if name not in cls.presets():
-            raise TapeflowError(f"no hardware preset '{name}'", hint=f"there are: {', '.join(cls.presets())}")
+            raise TapeflowError(
+                f"no hardware preset '{name}'", hint=f"there are: {', '.join(cls.presets())}; files end in .yaml"
+            )
         file = resources.files("tapeflow.hardware") / "presets" / f"{name}.yaml"
         return cls._from_text(file.read_text(encoding="utf-8"), f"{name}.yaml", name)
 
@@ -623,8 +659,12 @@ class Hardware(_Part):
     def _from_text(cls, text: str, source: str, name: str) -> Hardware:
         try:
             fields: Any = yaml.load(text, _Loader)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
+            # PyYAML lets errors of Python's own through where a value is not of the kind that it looks like, e.g.
+            # 2026-13-01, `!!bool maybe`, or a number of 5000 digits.
             raise TapeflowError(f"{source} is not YAML: {error}") from error
+        except RecursionError as error:
+            raise TapeflowError(f"{source} is nested too deeply to be read") from error
         if not isinstance(fields, dict):
             raise TapeflowError(f"{source} describes no machine", hint="give fields and values, as in clock_ghz: 1")
         try:

@@ -120,7 +120,6 @@ def _leakage_mw(hardware: Hardware) -> float:
 
 
 def _functional_units(hardware: Hardware, counters: Counters, mix: OperationMix) -> float:
-    column = f"{hardware.energy.functional_units}_pj"
     done: dict[str, int] = {}
     for line, executions in counters.executions.items():
         if line not in mix:
@@ -128,10 +127,20 @@ def _functional_units(hardware: Hardware, counters: Counters, mix: OperationMix)
         for operation, count in mix[line].items():
             done[operation] = done.get(operation, 0) + count * executions
     return math.fsum(
-        count * tables.row("functional-units.csv", "op", operation).number(column)
+        count * _operation_pj(operation, hardware.energy.functional_units)
         for operation, count in sorted(done.items())
         if count
     )
+
+
+def _operation_pj(operation: str, column: str) -> float:
+    """Energy of `operation`, in pJ; the table has no `high` of some."""
+    row = tables.row("functional-units.csv", "op", operation)
+    if column != "low" and not row.values[f"{column}_pj"]:
+        raise TapeflowError(
+            f"functional-units.csv: '{operation}' has no {column}_pj", hint="energy.functional_units: low has it"
+        )
+    return row.number(f"{column}_pj")
 
 
 def _dram(hardware: Hardware, counters: Counters, nanoseconds: float) -> dict[str, float]:
@@ -153,7 +162,8 @@ def dram_bursts(counters: Counters, direction: str) -> int:
 class EnergySpread:
     """On-chip energy of a call under every choice of transistor, cache access and scope.
 
-    These are {lop, hp} x {parallel, sequential} x {memory, memory and functional units}.
+    These are {lop, hp} x {parallel, sequential} x {memory, memory and functional units}, as far as there is a choice:
+    the tables have hp only of 40 and 32 nm and at 300 K, and one kind of access of one way and of ports of a line.
     """
 
     cases: Mapping[tuple[str, str, str], float]
@@ -183,6 +193,8 @@ def energy_spread(hardware: Hardware, counters: Counters, mix: OperationMix) -> 
     """
     cases: dict[tuple[str, str, str], float] = {}
     for cell_type in ("itrs-lop", "itrs-hp"):
+        if cell_type not in hardware.energy.cell_types:
+            continue
         tables_of = hardware.energy.model_copy(update={"cell_type": cell_type})
         for access in _accesses(hardware):
             caches = {level: _accessed(getattr(hardware, level), access) for level in ("cache", "second_cache")}

@@ -113,7 +113,8 @@ def _stacked(
     axes.margins(x=0.15)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0, -0.22), ncols=4)
+    if np.any(totals):
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(0, -0.22), ncols=4)
 
 
 def _spelled(part: str) -> str:
@@ -126,13 +127,23 @@ def _ink_on(color: str) -> str:
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else INK
 
 
+def _plain(name: str) -> str:
+    """A user's name as it is: `$` begins no formula, and a first `_` hides it from no legend."""
+    return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
+
+
+def _names(reports: Sequence[Report]) -> list[str]:
+    """What each call is named in a picture."""
+    return [*map(_plain, Comparison(tuple(reports)).names)]
+
+
 def stall_figure(reports: Sequence[Report]) -> Figure:
     """Where the cycles went: computing, and waiting by cause, a bar a machine."""
     figure, axes = _plot(8, 1.9 + 0.45 * len(reports))
     parts = {"compute": [report.compute / 1e3 for report in reports]}
     parts |= {what: [report.stalls[what] / 1e3 for report in reports] for what in STALLS.values()}
     colors = {"compute": COMPUTE_COLOR} | {what: STALL_COLORS[name] for name, what in STALLS.items()}
-    _stacked(axes, Comparison(tuple(reports)).names, parts, colors, "thousand")
+    _stacked(axes, _names(reports), parts, colors, "thousand")
     axes.set_xlabel("time (thousand cycles)", fontsize=8)
     return figure
 
@@ -140,7 +151,7 @@ def stall_figure(reports: Sequence[Report]) -> Figure:
 def energy_figure(reports: Sequence[Report]) -> Figure:
     """Energy by part, in nJ: on chip above, with DRAM below, a bar a machine each."""
     figure = Figure(figsize=(8, 3.4 + 0.9 * len(reports)), layout="constrained")
-    names = Comparison(tuple(reports)).names
+    names = _names(reports)
     for axes, title, dram in zip(figure.subplots(2), ("on chip", "with DRAM"), (False, True), strict=True):
         parts = {
             part: [report.energy.parts[part] / 1e3 for report in reports]
@@ -173,7 +184,7 @@ def roofline_figure(reports: Sequence[Report]) -> Figure:
     intensities = [max(intensity, 1e-3) for _, intensity, _ in points] or [1.0]
     span = np.geomspace(min(*intensities, 0.05) / 3, max(*intensities, 2.0) * 6, 200)
     peaks = [next(iter(report.ceilings.values())) for report in reports]
-    names = Comparison(tuple(reports)).names
+    names = _names(reports)
     for (name, peak), owners in _shared(reports, slice(0, 1)).items():
         axes.plot(span, np.full_like(span, peak), color=_owner_color(owners, reports), lw=1.6, label=name)
     for (name, slope), owners in _shared(reports, slice(1, None)).items():
@@ -244,7 +255,7 @@ def reuse_figure(report: Report, capacities: Mapping[str, int] | None = None) ->
     axes.set_yscale("log")  # a line that is accessed has a first access, so that there is no 0
     at: dict[int, list[str]] = {}
     for name, size in marked.items():
-        at.setdefault(size, []).append(name)
+        at.setdefault(size, []).append(_plain(name))
     for size, names in at.items():
         axes.axvline(size, color="#57606a", lw=0.9, ls=":")
         axes.annotate(

@@ -77,7 +77,8 @@ def machine_header(
         timeline_spans: how many spans are kept of a recorded run, at 40 bytes each.
         reuse: whether distances between accesses of a line are counted, for `tapeflow.hardware.reuse`.
     """
-    lines = [f"/* {hardware.name}: written by tapeflow.hardware.machine, included by tapeflow_model.h. */"]
+    name = hardware.name.replace("*/", "* /")
+    lines = [f"/* {name}: written by tapeflow.hardware.machine, included by tapeflow_model.h. */"]
     lines += ["#ifndef TF_MACHINE_H", "#define TF_MACHINE_H", ""]
     lines += [f"#define {macro} {value}" for macro, value in machine_constants(hardware).items()]
     if timeline:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from tapeflow.hardware.bounds import Bound, limiting, lower_bounds, shortest_latency_ps
 from tapeflow.hardware.config import Hardware
@@ -258,9 +259,11 @@ class Report:
         return rows
 
     def __rich__(self) -> Table:
-        table = Table(title=f"{self.label} on {self.hardware.name}".removeprefix(" on "), caption=self.bottleneck)
+        # `Text`, as rich would take brackets and colons in a name for styles and emoji.
+        title = Text(f"{self.label} on {self.hardware.name}".removeprefix(" on "), "table.title")
+        table = Table(title=title, caption=self.bottleneck)
         table.add_column("")
-        table.add_column(self.hardware.name, justify="right")
+        table.add_column(Text(self.hardware.name, "table.header"), justify="right")
         for name, value in self.rows().items():
             table.add_row(name, value)
         return table
@@ -344,19 +347,23 @@ class Comparison:
 
     def __rich__(self) -> Table:
         notes = self.notes
-        table = Table(title=self.reports[-1].label or None, caption="\n".join(notes), caption_justify="left")
+        table = Table(
+            title=self.reports[-1].label or None,
+            caption=Text("\n".join(notes), "table.caption"),
+            caption_justify="left",
+        )
         table.add_column("")
         several = len({report.label for report in self.reports}) > 1
         for name, report in zip(self.names, self.reports, strict=True):
             what = f"{report.label} on {name}" if several and not name.startswith(report.label) else name
-            table.add_column(what, justify="right")
+            table.add_column(Text(what, "table.header"), justify="right")
         rows = [report.rows() for report in self.reports]
         for name in rows[0]:
             table.add_row(name, *(row[name] for row in rows))
         last = self.names[-1]
         for what in self.ratios(self.reports[0]):
             ratios = [f"{self.ratios(report)[what]:.2f}x" for report in self.reports[:-1]]
-            table.add_row(f"{what}, {last} over this", *ratios, "1.00x")
+            table.add_row(Text(f"{what}, {last} over this"), *ratios, "1.00x")
         return table
 
 

@@ -84,10 +84,13 @@ class Sram:
 _SRAM_COLUMNS = ("read_pj", "write_pj", "leakage_mw", "gate_leakage_mw", "access_ns", "area_mm2")
 
 
-def technologies() -> list[tuple[float, int]]:
-    """The feature sizes in micrometres, each with a temperature in kelvin, that the table of SRAM arrays has."""
-    rows = _rows("sram-cacti7.csv")
-    return sorted({(float(values["node_um"]), int(values["temperature_k"])) for values in rows}, reverse=True)
+@cache
+def technologies() -> Mapping[tuple[float, int], tuple[str, ...]]:
+    """Feature size in micrometres and temperature in kelvin, largest first -> types of transistor of SRAM arrays."""
+    found: dict[tuple[float, int], set[str]] = {}
+    for values in _rows("sram-cacti7.csv"):
+        found.setdefault((float(values["node_um"]), int(values["temperature_k"])), set()).add(values["cell_type"])
+    return {technology: tuple(sorted(found[technology])) for technology in sorted(found, reverse=True)}
 
 
 def sram(kind: str, size_bytes: int, *, node_um: float, cell_type: str, temperature_k: int) -> Sram:

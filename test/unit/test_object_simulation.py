@@ -222,6 +222,29 @@ def test_stack_globals_and_every_kind_of_heap_repeat(tmp_path):
     assert runs[0].counts["array_writes"] >= 300 + 2 * 512 + 100
 
 
+def test_new_and_checked_copies_count_as_malloc_and_copies_do(tmp_path):
+    # Named as one of the C library's and one of the program's that calls it; printing what is no text; no PIC.
+    source = """
+    extern "C" int printf(const char *, ...);
+    extern "C" void *__memcpy_chk(void *, const void *, unsigned long, unsigned long);
+    extern "C" double NAME(int n, const double *x) {
+      static volatile double table[64];
+      printf("\\xff");
+      double *t = new double[n], s = 0;
+      __memcpy_chk(t, x, 8 * n, 8 * n);
+      for (int i = 0; i < n; i++) s = s / 2 + t[n - 1 - i] + table[i];
+      delete[] t;
+      return s;
+    }
+    """
+    for name in ("gamma", "tape", "result"):
+        made = compiled(tmp_path, source.replace("NAME", name), "-x", "c++", "-fno-pic", "-mcmodel=small", name="new")
+        native = NativeObject(made, name, f"double {name}(int n, const double *x)")
+        counts = native.run([50, np.ones(50)], hardware=Hardware.preset("cache-4k")).counts
+        assert (counts["tape_writes"], counts["tape_reads"]) == (50, 50)
+        assert (counts["array_writes"], counts["array_reads"]) == (0, 100)
+
+
 def test_accesses_that_cross_lines_look_up_both(tmp_path):
     source = """
     struct __attribute__((packed)) odd { char c; double d; };
@@ -307,6 +330,20 @@ def test_what_cannot_be_measured_is_refused(tmp_path):
     wild = compiled(tmp_path, "double wild(int n, double *x, double *y) { return *(volatile double *)8; }", name="w")
     with pytest.raises(tapeflow.TapeflowError, match="'wild' died of SIGSEGV"):
         simulate(wild, "wild", "double wild(int n, double *x, double *y)")
+    threads = """
+    #include <pthread.h>
+    static void *add(void *x) { ((volatile double *)x)[0] += 1; return 0; }
+    double threads(int n, double *x, double *y) {
+      pthread_t other; pthread_create(&other, 0, add, x); pthread_join(other, 0); return x[0]; }
+    """
+    with pytest.raises(tapeflow.TapeflowError, match="'threads' ended the program: it runs in several threads"):
+        simulate(compiled(tmp_path, threads, name="t"), "threads", "double threads(int n, double *x, double *y)")
+    link = [CLANG or "", "-shared", "-o", tmp_path / "library.so", "-Wl,--unresolved-symbols=ignore-all", made]
+    subprocess.run(link, check=True)
+    with pytest.raises(tapeflow.TapeflowError, match="is a shared library"):
+        simulate(tmp_path / "library.so")
+    with pytest.raises(tapeflow.TapeflowError, match="'tf_new' is a name of the program"):
+        simulate(made, "tf_new", "double tf_new(int n, double *x, double *y)")
     with pytest.raises(tapeflow.TapeflowError, match="an interval of 0"):
         tapeflow.simulate_object(made, "reverse", [], declaration=DECLARATION, hardware="cache-4k", interval=0)
 

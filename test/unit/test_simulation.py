@@ -131,6 +131,10 @@ def test_machines_come_by_name_object_or_file(worked_example, tmp_path):
     )
     report = tapeflow.simulate(worked_example, arguments, hardware=str(tmp_path / "mine.yaml"))
     assert report.hardware.name == "mine"
+    again = tapeflow.simulate(worked_example, arguments, hardware=tmp_path / "mine.yaml")
+    assert again.counters == report.counters
+    with pytest.raises(tapeflow.TapeflowError, match="a machine is wanted, not int"):
+        tapeflow.simulate(worked_example, arguments, hardware=2048)
     with pytest.raises(tapeflow.TapeflowError, match="no hardware preset 'abacus'"):
         tapeflow.simulate(worked_example, arguments, hardware="abacus")
     with pytest.raises(tapeflow.TapeflowError, match="cannot read the hardware file"):

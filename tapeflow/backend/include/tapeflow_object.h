@@ -4,7 +4,7 @@
  *
  * makes clang call __sanitizer_cov_load8 and its like before every access; they are defined here, and so are memset,
  * memcpy and memmove, which the compiler calls but does not instrument, and malloc and its like. Linked with
- * --wrap for each of the latter. Included once, by the generated program that calls the entry.
+ * --wrap for each of the latter, and C++'s new and delete. Included once, by the generated program that calls the entry.
  *
  * Raw addresses differ from run to run, so what the model sees are virtual ones:
  *     arrays passed to the entry   as in our own code: in order, each on a line of its own, TF_ARRAY_SKEW_BYTES apart
@@ -51,9 +51,12 @@ typedef struct tf_heap_block {
 
 #define TF_HEAP_CLASSES 512
 
+/* Of each thread: the entry is running on it, and not the model; it is the one that calls the entry. */
+static __thread bool tf_object_on, tf_object_calls;
+
 static struct {
     tf_tape *tf;
-    bool on; /* the entry is running */
+    bool running; /* the entry is */
     uint32_t slot; /* of the ports of this cycle */
 
     tf_range arrays[TF_OBJECT_ARRAYS + 1];
@@ -178,17 +181,27 @@ static inline void tf_object_in_line(uintptr_t raw, uint32_t bytes, bool write, 
     }
 }
 
+/* An access while the entry does not run on this thread: one of ours, or one that no machine of ours can make. */
+static TF_SLOW void tf_object_elsewhere(void)
+{
+    if (tf_object.running && !tf_object_calls)
+        tf_object_die("it runs in several threads, and the modelled machine is one datapath");
+}
+
 static inline void tf_object_access(const void *at, uint32_t bytes, bool write, const void *caller)
 {
-    if (!tf_object.on) return;
+    if (!tf_object_on) {
+        tf_object_elsewhere();
+        return;
+    }
     const uintptr_t raw = (uintptr_t)at;
     const uintptr_t place = (uintptr_t)caller - (uintptr_t)&__executable_start;
     const uint32_t site = (uint32_t)(place % (TF_LINE_COUNT - 2)) + 2;
     const uint32_t room = TF_LINE_BYTES - (uint32_t)(raw % TF_LINE_BYTES);
-    tf_object.on = false; /* the model's own calls of memmove are not the object's */
+    tf_object_on = false; /* the model's own calls of memmove are not the object's */
     tf_object_in_line(raw, bytes < room ? bytes : room, write, site);
     if (bytes > room) tf_object_in_line(raw + room, bytes - room, write, site);
-    tf_object.on = true;
+    tf_object_on = true;
 }
 
 #define TF_OBJECT_CALLBACK(bytes)                                                                                      \
@@ -221,7 +234,10 @@ void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop) { (voi
 static TF_SLOW void tf_object_move(const unsigned char *to, const unsigned char *from, size_t bytes, const void *caller)
 {
     size_t done = 0;
-    if (!tf_object.on) return;
+    if (!tf_object_on) {
+        tf_object_elsewhere();
+        return;
+    }
     while (done < bytes) {
         const uintptr_t at = (uintptr_t)(to != NULL ? to : from) + done;
         size_t word = TF_CACHE_PORT_BYTES - at % TF_CACHE_PORT_BYTES;
@@ -250,6 +266,37 @@ void *__wrap_memcpy(void *to, const void *from, size_t bytes)
 
 void *__wrap_memmove(void *to, const void *from, size_t bytes)
 {
+    tf_object_move((unsigned char *)to, (const unsigned char *)from, bytes, __builtin_return_address(0));
+    return __real_memmove(to, from, bytes);
+}
+
+/* What they are where the compiler knows how much `room` there is (_FORTIFY_SOURCE). */
+void *__wrap___memset_chk(void *to, int byte, size_t bytes, size_t room);
+void *__wrap___memcpy_chk(void *to, const void *from, size_t bytes, size_t room);
+void *__wrap___memmove_chk(void *to, const void *from, size_t bytes, size_t room);
+
+static void tf_object_fits(size_t bytes, size_t room)
+{
+    if (bytes > room) tf_object_die("it writes past the end of an object");
+}
+
+void *__wrap___memset_chk(void *to, int byte, size_t bytes, size_t room)
+{
+    tf_object_fits(bytes, room);
+    tf_object_move((unsigned char *)to, NULL, bytes, __builtin_return_address(0));
+    return __real_memset(to, byte, bytes);
+}
+
+void *__wrap___memcpy_chk(void *to, const void *from, size_t bytes, size_t room)
+{
+    tf_object_fits(bytes, room);
+    tf_object_move((unsigned char *)to, (const unsigned char *)from, bytes, __builtin_return_address(0));
+    return __real_memcpy(to, from, bytes);
+}
+
+void *__wrap___memmove_chk(void *to, const void *from, size_t bytes, size_t room)
+{
+    tf_object_fits(bytes, room);
     tf_object_move((unsigned char *)to, (const unsigned char *)from, bytes, __builtin_return_address(0));
     return __real_memmove(to, from, bytes);
 }
@@ -317,18 +364,20 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 void __wrap_free(void *block);
+void *__wrap_reallocarray(void *old, size_t count, size_t bytes);
 int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_memalign(size_t alignment, size_t bytes);
 
 void *__wrap_malloc(size_t bytes)
 {
-    return tf_object.on ? tf_object_allocate(bytes, 1) : __real_malloc(bytes);
+    return tf_object_on ? tf_object_allocate(bytes, 1) : __real_malloc(bytes);
 }
 
 /* Zeroing is not charged: fresh pages are zero. */
 void *__wrap_calloc(size_t count, size_t bytes)
 {
-    if (!tf_object.on) return __real_calloc(count, bytes);
+    if (!tf_object_on) return __real_calloc(count, bytes);
     if (bytes != 0 && count > SIZE_MAX / bytes) return NULL;
     void *block = tf_object_allocate(count * bytes, 1);
     return block != NULL ? __real_memset(block, 0, count * bytes) : NULL;
@@ -354,6 +403,11 @@ void *__wrap_realloc(void *old, size_t bytes)
     return block;
 }
 
+void *__wrap_reallocarray(void *old, size_t count, size_t bytes)
+{
+    return bytes != 0 && count > SIZE_MAX / bytes ? NULL : __wrap_realloc(old, count * bytes);
+}
+
 void __wrap_free(void *block)
 {
     if (block == NULL) return;
@@ -363,15 +417,51 @@ void __wrap_free(void *block)
 
 int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes)
 {
-    if (!tf_object.on) return __real_posix_memalign(block, alignment, bytes);
+    if (!tf_object_on) return __real_posix_memalign(block, alignment, bytes);
     *block = tf_object_allocate(bytes, alignment);
     return *block != NULL ? 0 : ENOMEM;
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
-    return tf_object.on ? tf_object_allocate(bytes, alignment) : __real_aligned_alloc(alignment, bytes);
+    return tf_object_on ? tf_object_allocate(bytes, alignment) : __real_aligned_alloc(alignment, bytes);
 }
+
+void *__wrap_memalign(size_t alignment, size_t bytes)
+{
+    return __wrap_aligned_alloc(alignment, bytes);
+}
+
+/* C++'s new and delete, by their names in the linker, alone, of arrays, with an alignment and without exceptions; weak,
+ * as an object may have its own. */
+#define TF_OBJECT_NEW(name, parameters, block)                                                                         \
+    __attribute__((weak)) void *name parameters;                                                                       \
+    void *name parameters                                                                                              \
+    {                                                                                                                  \
+        void *made = block;                                                                                            \
+        if (made == NULL) tf_object_die("out of memory");                                                              \
+        return made;                                                                                                   \
+    }
+#define TF_OBJECT_DELETE(name, parameters)                                                                             \
+    __attribute__((weak)) void name parameters;                                                                        \
+    void name parameters { __wrap_free(block); }
+
+TF_OBJECT_NEW(_Znwm, (size_t bytes), __wrap_malloc(bytes))
+TF_OBJECT_NEW(_Znam, (size_t bytes), __wrap_malloc(bytes))
+TF_OBJECT_NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *tag), ((void)tag, __wrap_malloc(bytes)))
+TF_OBJECT_NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *tag), ((void)tag, __wrap_malloc(bytes)))
+TF_OBJECT_NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t to), __wrap_memalign(to, bytes))
+TF_OBJECT_NEW(_ZnamSt11align_val_t, (size_t bytes, size_t to), __wrap_memalign(to, bytes))
+TF_OBJECT_DELETE(_ZdlPv, (void *block))
+TF_OBJECT_DELETE(_ZdaPv, (void *block))
+TF_OBJECT_DELETE(_ZdlPvm, (void *block, size_t bytes))
+TF_OBJECT_DELETE(_ZdaPvm, (void *block, size_t bytes))
+TF_OBJECT_DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag))
+TF_OBJECT_DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag))
+TF_OBJECT_DELETE(_ZdlPvSt11align_val_t, (void *block, size_t to))
+TF_OBJECT_DELETE(_ZdaPvSt11align_val_t, (void *block, size_t to))
+TF_OBJECT_DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t bytes, size_t to))
+TF_OBJECT_DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t bytes, size_t to))
 
 /* ---- a run: arguments in, entry, counters out ---- */
 
@@ -419,9 +509,9 @@ static TF_COLD void tf_object_call(void (*entry)(void))
     volatile char here = 0;
     volatile char *padding = (volatile char *)__builtin_alloca((uintptr_t)&here % TF_PAGE_BYTES + 1);
     padding[0] = here;
-    tf_object.on = true;
+    tf_object.running = tf_object_calls = tf_object_on = true;
     entry();
-    tf_object.on = false;
+    tf_object.running = tf_object_on = false;
     padding[0] = here;
 }
 

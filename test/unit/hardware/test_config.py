@@ -122,6 +122,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"energy": {"node_um": 0.007}},
         "energy: sram-cacti7.csv has no 0.007 um at 360 K; it has: 0.045 um at 360 K, 0.045 um at 300 K",
     ),
+    (
+        {"energy": {"node_um": 0.032}},
+        "energy: sram-cacti7.csv has no itrs-lop of 0.032 um at 360 K; it has: itrs-hp",
+    ),
     # Nobody's node, though there is no array whose row would be missed.
     (
         {"energy": {"node_um": 45}, "cache": None, "scratchpad": None, "pipeline": {"stream": False, "spad_bytes": 0}},
@@ -138,6 +142,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"units": {"fp_add": 10**12}}, "units.fp_add: Input should be less than or equal to 256"),
     ({"units": {"latency": {"fp_add64": 10**20}}}, f"latency: fp_add64 takes {10**20} cycles, not 1 to 4096"),
     ({"array_skew_bytes": 64 * 10**20}, "array_skew_bytes: Input should be less than or equal to 1073741824"),
+    # Python takes True for 1, and so would a file with `mshrs: yes`.
+    ({"cache": {"mshrs": True}}, "cache.mshrs: Input is true, not a number"),
+    ({"clock_ghz": True}, "clock_ghz: Input is true, not a number"),
+    ({"units": {"latency": {"fp_add64": True}}}, "units.latency.fp_add64: Input should be a valid integer"),
+    ({"name": " "}, "the name ' ' is not a line of printable text"),
+    ({"name": "two\nlines"}, r"the name 'two\nlines' is not a line of printable text"),
+    ({"name": "\udc80"}, r"the name '\udc80' is not a line of printable text"),
+    ({"description": "\x1b[2J"}, r"the description '\x1b[2J' has unprintable characters"),
     ({"clock_ghz": 1e-300}, "clock_ghz: Input should be greater than or equal to 0.001"),
 ]
 
@@ -178,6 +190,10 @@ def test_files(tmp_path: Path):
         "cache: [": "is not YAML",
         "clock_ghz: 1\nclock_ghz: 2": "'clock_ghz' is given twice",
         "cache: {size_bytes: 2048, ways: 2, ways: 4}": "'ways' is given twice",
+        "name: 2026-13-01": "is not YAML: month must be in",
+        "cache: {blocking: !!bool maybe}": "is not YAML: 'maybe'",
+        f"clock_ghz: {'1' * 5000}": "is not YAML: Exceeds the limit",
+        "[" * 2000: "mine.yaml is nested too deeply",
         "clock_ghz: 1 # \xff": "mine.yaml is no text in UTF-8: invalid start byte",
     }.items():
         file.write_text(text, encoding="latin-1")

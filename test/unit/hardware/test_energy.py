@@ -165,6 +165,11 @@ def test_spread_of_machines_with_fewer_choices():
     direct = STREAM.with_(cache={"size_bytes": 2048, "ways": 1})
     for machine in (direct, STREAM.with_(cache=None)):
         assert len(energy_spread(machine, counted(cycles=100, spad_reads=50), {}).cases) == 4
+    # The table has hp only of some technologies; the machine's own energy is one of the cases all the same.
+    for technology in ({"node_um": 0.04}, {"node_um": 0.032}, {"temperature_k": 300}):
+        done = report(STREAM.with_(energy={"cell_type": "itrs-hp"} | technology), cycles=100, array_reads=50)
+        assert {case[0] for case in done.energy_spread.cases} == {"itrs-hp"}
+        assert done.as_dict()["energy_on_chip_pj_spread"]["cases"]["itrs-hp, parallel, memory"] == done.energy.memory
 
 
 def report(hardware: Hardware = STREAM, **counts: int) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import html
+import io
 import json
 import os
 import re
@@ -13,12 +14,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import tapeflow
 from bench.suite import SUITE
-from tapeflow.hardware import Comparison, Hardware, Report
-from tapeflow.hardware.figures import png, stall_figure
+from tapeflow.hardware import Comparison, Counters, Hardware, Report
+from tapeflow.hardware.figures import png, roofline_figure, stall_figure
 from tapeflow.hardware.html_report import html_page
+from tapeflow.hardware.timeline import Timeline
 from tapeflow.simulation import options_for, simulate
 
 from .machine import BROWSER, COMPILER
@@ -96,11 +99,26 @@ def test_the_same_run_gives_the_same_picture():
 
 def test_no_text_of_a_user_becomes_markup():
     report = reports()[-1]
-    name = "<b>&</script>"
+    # Nor a formula of matplotlib's, a style or emoji of rich's, or a line that the legend leaves out, nor code of C.
+    name = r"_<b>&</script> $\frac$ [/b]:cat: */"
     odd = Report(report.hardware.with_(name=name), report.counters, report.mix, label="f<i>")
-    text = html_page([odd])
+    text = html_page([report, odd])
     Outline().feed(text)
     assert "<b>&</script>" not in text and "f<i>" not in text and "f&lt;i&gt;" in text
+    legend = roofline_figure([odd]).axes[0].get_legend()
+    assert r"<b>&</script> \$\frac\$ [/b]:cat: */" in legend.get_texts()[-1].get_text()
+    for shown in (odd, odd.against(report)):
+        console = Console(width=240, record=True, file=io.StringIO())
+        console.print(shown)
+        assert name in console.export_text()
+    assert odd.hardware.machine_header().splitlines()[0].count("*/") == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_of_nothing_has_a_page():
+    report = reports()[-1]
+    nothing = Report(report.hardware, Counters(dict.fromkeys(report.counters, 0), {}), {}, timeline=Timeline((), 0))
+    assert "bound by compute: at least 0 cycles" in html_page([nothing])
 
 
 def test_operations_and_ceilings_of_the_roofline():
