@@ -75,16 +75,20 @@ def verify_record(names: FieldNames, types: FieldTypes) -> None:
         field_bytes(field_type)
 
 
+def named_fields(fields: Sequence[tuple[str, Attribute]]) -> tuple[FieldNames, FieldTypes]:
+    """The two arrays of `fields`, each a name and a type."""
+    return ArrayAttr(StringAttr(name) for name, _ in fields), ArrayAttr(type_ for _, type_ in fields)
+
+
 def parse_record(parser: AttrParser) -> tuple[FieldNames, FieldTypes]:
     """Parse `{name: type, ...}`."""
 
-    def parse_field() -> tuple[StringAttr, Attribute]:
+    def parse_field() -> tuple[str, Attribute]:
         name = parser.parse_identifier()
         parser.parse_punctuation(":")
-        return StringAttr(name), parser.parse_type()
+        return name, parser.parse_type()
 
-    fields = parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field, " in record")
-    return ArrayAttr(name for name, _ in fields), ArrayAttr(type_ for _, type_ in fields)
+    return named_fields(parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field, " in record"))
 
 
 def print_record(printer: Printer, names: FieldNames, types: FieldTypes) -> None:
