@@ -11,9 +11,10 @@ from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tapeflow.analysis.parameters import parameter_name
 from tapeflow.analysis.source_names import source_name
 from tapeflow.backend.c_accesses import tape_names
-from tapeflow.backend.c_arrays import ExtentParameter, memref_type, parameter_name
+from tapeflow.backend.c_arrays import ExtentParameter, memref_type
 from tapeflow.backend.c_calls import Callees, callee_of, calls_of
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_names import Scope
@@ -89,7 +90,7 @@ class FunctionPrinter:
 
     def _signature(self) -> PrintedFunction:
         parameters = [PrintedParameter("tf", "tape")]
-        names = [self.values.name(parameter_name(self.function, argument)) for argument in self.function.args]
+        names = [self.values.name(parameter_name(argument)) for argument in self.function.args]
         for argument, name in zip(self.function.args, names, strict=True):
             parameters += self._parameters_of(argument, name)
         results = tuple(self.function.function_type.outputs.data)
