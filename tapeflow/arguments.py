@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument
 
 from tapeflow.analysis.complex_pairs import complex_part
-from tapeflow.analysis.source_names import source_name
+from tapeflow.analysis.parameters import attributes_of, parameter_name
 from tapeflow.dialects.ad import has_derivative
 from tapeflow.errors import ArgumentError, TapeflowError
 from tapeflow.extents import extent_value
@@ -101,15 +101,11 @@ def numpy_type(scalar: Attribute, location: LocationAttr | None = None) -> np.dt
 
 def parameters_of(function: func.FuncOp) -> tuple[Parameter, ...]:
     """The parameters of `function` in order; those without a name in the source are called arg0, arg1, ..."""
-    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
-    return tuple(
-        _parameter(argument, attributes[argument.index].data if attributes else {}) for argument in function.args
-    )
+    return tuple(map(_parameter, function.args))
 
 
-def _parameter(argument: BlockArgument, attributes: Mapping[str, Attribute]) -> Parameter:
-    declared = attributes.get("tapeflow.name")
-    name = declared.data if isinstance(declared, StringAttr) else source_name(argument) or f"arg{argument.index}"
+def _parameter(argument: BlockArgument) -> Parameter:
+    attributes, name = attributes_of(argument), parameter_name(argument)
     argument_type: Attribute = argument.type
     if not isinstance(argument_type, MemRefType):
         return Parameter(name, argument_type, None, argument.location, name)
@@ -124,14 +120,6 @@ def _parameter(argument: BlockArgument, attributes: Mapping[str, Attribute]) -> 
         return Parameter(name, memref.element_type, tuple(extents), argument.location, name)
     source = cast(StringAttr, described.data["name"]).data
     return Parameter(name, memref.element_type, tuple(extents), argument.location, source, record_type(described))
-
-
-def argument_attributes(function: func.FuncOp, index: int) -> Mapping[str, Attribute]:
-    """The attributes of one argument of `function`; empty when it has none."""
-    if function.arg_attrs is None:
-        return {}
-    attributes: DictionaryAttr = function.arg_attrs.data[index]
-    return attributes.data
 
 
 @dataclass(frozen=True)

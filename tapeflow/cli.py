@@ -76,6 +76,11 @@ Layout = Annotated[str, typer.Option(help="soa: an array a taped value. aos: rec
 SpadBytes = Annotated[int, typer.Option(min=0, help="Send records through a scratchpad of this size; 0: none.")]
 Buffers = Annotated[int, typer.Option(min=1, help="Tiles of each region in the scratchpad, in rotation.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Overlap transfers with computation.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="The C file to write.  [default: its function's name]"),
+]
+SingleFile = Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")]
 Batch = Annotated[
     int | None,
     typer.Option(min=1, help="So many derivatives at once, for one run of the kernel.  [default: one alone]"),
@@ -103,12 +108,9 @@ def grad(
     wrt: Wrt,
     outputs: Outputs = None,
     function: Function = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The C file to write.  [default: its function's name]"),
-    ] = None,
+    output: Output = None,
     batch: Batch = None,
-    single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
+    single_file: SingleFile = False,
     emit_stage: Annotated[
         str | None, typer.Option(help=f"Print the IR after a stage instead of writing C: {', '.join(STAGES)}.")
     ] = None,
@@ -182,12 +184,9 @@ def jvp(
     kernel: KernelFile,
     wrt: Wrt,
     function: Function = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The C file to write.  [default: its function's name]"),
-    ] = None,
+    output: Output = None,
     batch: Batch = None,
-    single_file: Annotated[bool, typer.Option("--single-file", help="Put the headers into the C file.")] = False,
+    single_file: SingleFile = False,
     inline_limit: InlineLimit = INLINE_LIMIT,
     as_json: Json = False,
 ) -> None:

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tapeflow.analysis.activity import Activity, Request, Step, is_allocation
 from tapeflow.analysis.block_order import BlockOrder
+from tapeflow.analysis.block_tree import innermost
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import roots
@@ -29,6 +30,7 @@ from tapeflow.transforms.dead_code import remove_dead_code
 from tapeflow.transforms.simplify import simplify
 
 LoopOp = scf.ForOp | scf.WhileOp
+_LOOPS = (scf.ForOp, scf.WhileOp)
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ class _Taped:
         self._by_loop: dict[_Key | None, list[RegionReport]] = {}
         for op in compiled.recording.walk():
             if isinstance(op, tape.CreateOp):
-                loop = _innermost_loop(_recording_op(op))
+                loop = innermost(_recording_op(op), *_LOOPS)
                 self._by_loop.setdefault(None if loop is None else keys[loop], []).append(reports[region_name(op.tape)])
 
     def of(self, key: _Key | None) -> tuple[RegionReport, ...]:
@@ -242,13 +244,6 @@ def _recording_op(create: tape.CreateOp) -> Operation:
     users = [use.operation for use in create.tape.uses]
     recording = next((op for op in users if isinstance(op, tape.PushOp | tape.RecordOp)), None)
     return recording or min((op for op in users if isinstance(op, func.CallOp)), key=BlockOrder().path)
-
-
-def _innermost_loop(op: Operation) -> LoopOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, LoopOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def _arguments(compiled: Compiled, function: func.FuncOp, activity: Activity) -> Iterator[ArrayReason]:
@@ -301,14 +296,14 @@ def _loop_name(loop: LoopOp) -> str:
 
 
 def _depth(loop: Operation) -> int:
-    outer = _innermost_loop(loop)
+    outer = innermost(loop, *_LOOPS)
     return 0 if outer is None else 1 + _depth(outer)
 
 
 def _computed(loop: LoopOp) -> Iterator[SSAValue]:
     """What a loop computes itself, in its body and in branches, not in loops inside: values, and arrays it writes."""
     for op in loop.walk():
-        if op is not loop and not isinstance(op, LoopOp) and _innermost_loop(op) is loop:
+        if op is not loop and not isinstance(op, LoopOp) and innermost(op, *_LOOPS) is loop:
             yield from op.results
             if isinstance(op, memref.StoreOp):
                 yield from roots(op.memref)

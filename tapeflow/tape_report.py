@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from tapeflow.analysis.block_order import BlockOrder
+from tapeflow.analysis.block_tree import innermost
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.analysis.tape_reasons import tape_reasons
 from tapeflow.analysis.trip_counts import Count, TripCounts
@@ -178,10 +179,8 @@ def _region(
         record_bytes = create.tape.type.record_bytes
     else:
         names, record_bytes = [source_name(values[0]) or name], field_bytes(values[0].type)
-    function = writer.parent_op()
-    while not isinstance(function, func.FuncOp):
-        assert function is not None
-        function = function.parent_op()
+    function = innermost(writer, func.FuncOp)
+    assert function is not None
     count = counts.executions(writer.parent) if function is recording and writer.parent is not None else None
     reason = reasons(function)
     return RegionReport(
@@ -207,9 +206,7 @@ def _region(
 
 
 def _loop_around(writer: Operation) -> str | None:
-    around = writer.parent_op()
-    while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
-        around = around.parent_op()
+    around = innermost(writer, scf.ForOp, scf.WhileOp)
     return None if around is None else source_position(around.location)
 
 

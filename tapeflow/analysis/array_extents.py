@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerType, StringAttr
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from tapeflow.analysis.block_runs import constant_integer
+from tapeflow.analysis.parameters import attributes_of
 
 
 def extents_of(array: memref.AllocaOp) -> Iterator[SSAValue | int]:
@@ -53,9 +54,6 @@ def _parameter(value: SSAValue) -> str | None:
     return name.data if isinstance(name, StringAttr) and isinstance(value.type, IndexType | IntegerType) else None
 
 
-def _attribute(argument: SSAValue, name: str) -> object:
+def _attribute(value: SSAValue, name: str) -> object:
     """An attribute of a function's argument; None if it has none, or is none."""
-    function = argument.block.parent_op() if isinstance(argument, BlockArgument) else None
-    if not isinstance(argument, BlockArgument) or not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return None
-    return function.arg_attrs.data[argument.index].data.get(name)
+    return attributes_of(value).get(name) if isinstance(value, BlockArgument) else None

@@ -7,6 +7,7 @@ function's top block.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -30,6 +31,17 @@ def enclosing(block: Block) -> Iterator[Block]:
         yield current
         parent = current.parent_op()
         current = None if parent is None or isinstance(parent, func.FuncOp) else parent.parent_block()
+
+
+_Kind = TypeVar("_Kind", bound=Operation)
+
+
+def innermost(op: Operation, *kinds: type[_Kind]) -> _Kind | None:
+    """The innermost operation around `op`, not itself, that is of one of `kinds`."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, kinds):
+        around = around.parent_op()
+    return around
 
 
 def is_top_block(block: Block) -> bool:

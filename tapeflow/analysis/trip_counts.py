@@ -25,6 +25,7 @@ from tapeflow.analysis.formulas import (
     sum_over,
     upper_bound,
 )
+from tapeflow.analysis.parameters import attributes_of, parameter_name
 from tapeflow.analysis.source_names import source_name
 
 
@@ -106,20 +107,9 @@ def _opened(factor: Formula, facts: Sequence[Formula]) -> Formula:
 
 def _extent_names(function: func.FuncOp) -> frozenset[str]:
     """The names of the parameters that are extents of array parameters, and so not negative."""
-    attributes = () if function.arg_attrs is None else function.arg_attrs.data
-    extents = (entry.data.get("tapeflow.extents") for entry in attributes)
+    extents = (attributes_of(argument).get("tapeflow.extents") for argument in function.args)
     arrays = (cast(ArrayAttr[Attribute], it) for it in extents if isinstance(it, ArrayAttr))
     return frozenset(name.data for array in arrays for name in array if isinstance(name, StringAttr))
-
-
-def parameter_name(argument: BlockArgument) -> str:
-    """What the source calls a function's argument, or its position as a name."""
-    function = argument.block.parent_op()
-    if isinstance(function, func.FuncOp) and function.arg_attrs is not None:
-        name = function.arg_attrs.data[argument.index].data.get("tapeflow.name")
-        if isinstance(name, StringAttr):
-            return name.data
-    return source_name(argument) or f"arg{argument.index}"
 
 
 class TripCounts:

@@ -11,8 +11,9 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.parameters import attributes_of, parameter_name
 from tapeflow.analysis.roots import written_arrays
-from tapeflow.analysis.source_names import location_of, source_name
+from tapeflow.analysis.source_names import location_of
 from tapeflow.analysis.views import kept_dimensions, mixed
 from tapeflow.backend.c_loops import integer_constant
 from tapeflow.backend.c_types import c_type
@@ -119,7 +120,7 @@ class Arrays:
 
     def __post_init__(self, asked: Iterable[ExtentParameter]) -> None:
         self.extra |= set(asked)
-        arguments = {parameter_name(self.function, argument): argument for argument in self.function.args}
+        arguments = {parameter_name(argument): argument for argument in self.function.args}
         for argument in self.function.args:
             if isinstance(argument.type, MemRefType):
                 extents = self._parameter_extents(argument, arguments)
@@ -179,12 +180,12 @@ class Arrays:
         type_ = memref_type(argument)
         if not isinstance(type_.layout, NoneAttr):
             raise TapeflowError(
-                f"the layout of '{parameter_name(self.function, argument)}', {argument.type}, cannot be printed as C",
+                f"the layout of '{parameter_name(argument)}', {argument.type}, cannot be printed as C",
                 location=argument.location,
                 hint="pass contiguous arrays, memref<?x?xf64>",
             )
         extents: list[Extent] = [size if size >= 0 else None for size in type_.get_shape()]
-        spelled = argument_attribute(self.function, argument, "tapeflow.extents")
+        spelled = attributes_of(argument).get("tapeflow.extents")
         if isinstance(spelled, ArrayAttr):
             for dimension, extent in enumerate(cast(ArrayAttr[StringAttr], spelled)):
                 if extents[dimension] is None and extent.data:
@@ -204,7 +205,7 @@ class Arrays:
             return None
         if text not in arguments:
             raise TapeflowError(
-                f"the extent '{text}' of '{parameter_name(self.function, argument)}' is no parameter",
+                f"the extent '{text}' of '{parameter_name(argument)}' is no parameter",
                 location=argument.location,
             )
         return arguments[text]
@@ -262,18 +263,3 @@ def subview_dimensions(op: memref.SubviewOp) -> Sequence[Dimension]:
     if dropped.count(False) != memref_type(op.result).get_num_dims():
         raise TapeflowError("this memref.subview cannot be printed as C", location=op.location)
     return [Dimension(*each) for each in zip(offsets, strides, dropped, strict=True)]
-
-
-def argument_attribute(function: func.FuncOp, argument: BlockArgument, name: str) -> Attribute | None:
-    """The attribute `name` of an argument of `function`, if it has one."""
-    if function.arg_attrs is None:
-        return None
-    return function.arg_attrs.data[argument.index].data.get(name)
-
-
-def parameter_name(function: func.FuncOp, argument: BlockArgument) -> str:
-    """What the source calls an argument."""
-    attribute = argument_attribute(function, argument, "tapeflow.name")
-    if isinstance(attribute, StringAttr):
-        return attribute.data
-    return source_name(argument) or f"arg{argument.index}"

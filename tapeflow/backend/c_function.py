@@ -11,9 +11,10 @@ from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tapeflow.analysis.parameters import parameter_name
 from tapeflow.analysis.source_names import source_name
 from tapeflow.backend.c_accesses import tape_names
-from tapeflow.backend.c_arrays import ExtentParameter, memref_type, parameter_name
+from tapeflow.backend.c_arrays import ExtentParameter, memref_type
 from tapeflow.backend.c_calls import Callees, callee_of, calls_of
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_names import Scope
@@ -27,6 +28,7 @@ from tapeflow.backend.c_values import Values, field_names
 from tapeflow.backend.printed import PrintedFunction, PrintedParameter
 from tapeflow.dialects import spad, stream, tape
 from tapeflow.dialects.handle import HandleType
+from tapeflow.dialects.record import struct_bytes
 
 _DECLARED_BY_MACROS = ("_base", "_stack", "_scrap")
 """Suffixes of the names that TF_TAPE, TF_TAPE_GROW and their like declare."""
@@ -89,7 +91,7 @@ class FunctionPrinter:
 
     def _signature(self) -> PrintedFunction:
         parameters = [PrintedParameter("tf", "tape")]
-        names = [self.values.name(parameter_name(self.function, argument)) for argument in self.function.args]
+        names = [self.values.name(parameter_name(argument)) for argument in self.function.args]
         for argument, name in zip(self.function.args, names, strict=True):
             parameters += self._parameters_of(argument, name)
         results = tuple(self.function.function_type.outputs.data)
@@ -195,17 +197,9 @@ class FunctionPrinter:
             else:
                 fields.append(f"{field.ctype} {name}")
         name = self.values.structs[region]
-        size = self._bytes(region)
+        size = struct_bytes(field.bytes for field in region.fields)
         declaration = f"typedef struct {{ {'; '.join(fields)}; }} {name};"
         return RecordType(name, declaration, (self._where(region), f"{size} byte{'' if size == 1 else 's'}"))
-
-    @staticmethod
-    def _bytes(region: CRegion) -> int:
-        size, widest = 0, 1
-        for field in region.fields:
-            size = -(-size // field.bytes) * field.bytes + field.bytes
-            widest = max(widest, field.bytes)
-        return -(-size // widest) * widest
 
     def _where(self, region: CRegion) -> str:
         """`each i, j where c`: the loops and branches round the op that records."""

@@ -9,7 +9,8 @@ from typing import cast
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import BlockArgument, SSAValue
 
-from tapeflow.backend.c_arrays import Extent, ExtentParameter, argument_attribute, memref_type
+from tapeflow.analysis.parameters import attributes_of
+from tapeflow.backend.c_arrays import Extent, ExtentParameter, memref_type
 from tapeflow.backend.c_function import FunctionPrinter
 from tapeflow.backend.c_types import c_type
 from tapeflow.backend.printed import PrintedParameter
@@ -131,7 +132,7 @@ def _scalar_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
 
 def _of_structs(printer: FunctionPrinter, argument: BlockArgument) -> str:
     """What is said of an array that is the numbers of structs; empty for others."""
-    record = argument_attribute(printer.function, argument, "tapeflow.record")
+    record = attributes_of(argument).get("tapeflow.record")
     if not isinstance(record, DictionaryAttr) or not isinstance(name := record.data.get("type"), StringAttr):
         return ""
     return f"the memory of {name.data} seen as {c_type(memref_type(argument).element_type)}, "
@@ -139,7 +140,7 @@ def _of_structs(printer: FunctionPrinter, argument: BlockArgument) -> str:
 
 def _of_complex(printer: FunctionPrinter, argument: BlockArgument, name: str) -> str:
     """What is said of an array of complex numbers; empty for others."""
-    if argument_attribute(printer.function, argument, "tapeflow.complex") is None:
+    if "tapeflow.complex" not in attributes_of(argument):
         return ""
     return f"'({c_type(memref_type(argument).element_type)} *){name}' of complex numbers, "
 
@@ -147,7 +148,7 @@ def _of_complex(printer: FunctionPrinter, argument: BlockArgument, name: str) ->
 def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
     argument = printer.function.args[parameter.index]
     for attribute, kind in (("tapeflow.adjoint_of", "adjoints"), ("tapeflow.tangent_of", "tangents")):
-        if argument_attribute(printer.function, argument, attribute) is not None:
+        if attribute in attributes_of(argument):
             return f"set to {kind}"
     names = [other.name for other in printer.signature.parameters if other.role != "result"]
     kind = _derivative(printer, parameter.name) if _primal(printer) is not None else None
@@ -156,7 +157,7 @@ def _array_role(printer: FunctionPrinter, parameter: PrintedParameter) -> str:
         if not parameter.written:
             return f"tangent of {of}"
         return f"on entry the tangent of {of}'s initial value, on exit that of its final value"
-    if kind == "an adjoint" and argument_attribute(printer.function, argument, "tapeflow.no_output") is not None:
+    if kind == "an adjoint" and "tapeflow.no_output" in attributes_of(argument):
         return f"shadow: on entry zeros, on exit the cotangent of {of}'s initial value"
     if kind == "an adjoint" and of in names:
         return f"shadow: on entry the cotangent of {of}'s final value, on exit that of its initial value"

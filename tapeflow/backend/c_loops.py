@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i1
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from tapeflow.dialects import spad
 
@@ -216,19 +216,9 @@ def _same_users(loop: Loop, value: SSAValue, forms: LinearForms) -> list[SSAValu
     counter = induction_variable(loop)
     if counter not in form.terms or any(forms.of(result) != form for result in results):
         return None
-    if any(atom is not counter and _is_inside(atom, loop) for atom in form.terms):
+    if any(atom is not counter and loop.is_ancestor(atom.owner) for atom in form.terms):
         return None
     return sorted(results, key=lambda result: result.owner.parent is not loop.body.block)
-
-
-def _is_inside(value: SSAValue, loop: Loop) -> bool:
-    owner = value.owner
-    current = owner if isinstance(owner, Operation) else owner.parent_op()
-    while current is not None:
-        if current is loop:
-            return True
-        current = current.parent_op()
-    return False
 
 
 def _form(loop: Loop, step: int, values: list[SSAValue], forms: LinearForms) -> LoopForm | None:

@@ -9,7 +9,8 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.loops import is_normal
-from tapeflow.backend.c_arrays import Arrays, CArray, ExtentParameter, parameter_name
+from tapeflow.analysis.parameters import parameter_name
+from tapeflow.backend.c_arrays import Arrays, CArray, ExtentParameter
 from tapeflow.backend.c_calls import Callees
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_inlining import Inlining
@@ -153,9 +154,7 @@ def reverse_start(plan: Plan) -> Operation | None:
     """
     if "tapeflow.gradient_of" not in plan.function.attributes:
         return None
-    adjoints: set[SSAValue] = {
-        argument for argument in plan.function.args if parameter_name(plan.function, argument).endswith("_b")
-    }
+    adjoints: set[SSAValue] = {argument for argument in plan.function.args if parameter_name(argument).endswith("_b")}
     shadows = {plan.arrays.of(op.memref) for op in plan.function.walk() if isinstance(op, ad.AccumulateOp)}
 
     def is_reverse(op: Operation) -> bool:
@@ -175,7 +174,7 @@ def reverse_start(plan: Plan) -> Operation | None:
 
 def parameter_names(function: func.FuncOp) -> list[str]:
     """What the source calls the arguments."""
-    return [parameter_name(function, argument) for argument in function.args]
+    return [parameter_name(argument) for argument in function.args]
 
 
 def extra_parameters(plan: Plan, argument: BlockArgument) -> list[ExtentParameter]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.block_tree import innermost_common
 from tapeflow.backend.c_expressions import is_expression
 from tapeflow.backend.c_inlining import Inlining
 from tapeflow.backend.c_needs import Needs, is_argument_of_function
@@ -271,14 +272,11 @@ class Variables:
             blocks += [op.parent for op, _ in self._uses.get(value, [])]
         for merge in variable.merges:
             blocks.append(merge.op.parent)
-        home = _common([block for block in blocks if block is not None])
+        home = innermost_common(dict.fromkeys(block for block in blocks if block is not None))
         first = variable.assignments[0]
         variable.is_initialised = first.parent is home and not isinstance(first, scf.YieldOp | spad.YieldOp)
-        at = first
-        while at.parent is not home:
-            above = at.parent_op()
-            assert above is not None
-            at = above
+        at = home.find_ancestor_op_in_block(first)
+        assert at is not None
         variable.home, variable.declared_at = home, at
         if not variable.is_initialised:
             self.declared_before.setdefault(at, []).append(variable)
@@ -320,26 +318,3 @@ def _read_at(reads: Reads, needs: Needs, inlining: Inlining) -> dict[SSAValue, l
             for end, assigned in merge.yields:
                 add(assigned, end, False)
     return found
-
-
-def _common(blocks: list[Block]) -> Block:
-    """The innermost block that contains all of `blocks`."""
-    paths = [_path(block) for block in dict.fromkeys(blocks)]
-    common = paths[0]
-    for path in paths[1:]:
-        length = 0
-        while length < min(len(common), len(path)) and common[length] is path[length]:
-            length += 1
-        common = common[:length]
-    return common[-1]
-
-
-def _path(block: Block) -> list[Block]:
-    path = [block]
-    parent = block.parent_op()
-    while parent is not None and not isinstance(parent, func.FuncOp):
-        above = parent.parent_block()
-        assert above is not None
-        path.append(above)
-        parent = above.parent_op()
-    return path[::-1]

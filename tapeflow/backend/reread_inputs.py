@@ -12,6 +12,7 @@ from functools import cache
 from xdsl.dialects import func, memref
 from xdsl.ir import Operation, SSAValue
 
+from tapeflow.analysis.block_tree import innermost
 from tapeflow.analysis.roots import roots, written_arguments
 from tapeflow.backend.c_plan import Plan
 from tapeflow.backend.printed import PrintedC
@@ -39,7 +40,7 @@ def reread_inputs(printed: PrintedC, arguments: int) -> Mapping[int, int] | None
         return frozenset(ops[ops.index(start) :] if start is not None else ())
 
     def bytes_read(operation: Operation) -> int:
-        function = _function_of(operation)
+        function = innermost(operation, func.FuncOp)
         if not isinstance(operation, memref.LoadOp) or function is None:
             return 0
         if function.body.block.find_ancestor_op_in_block(operation) not in reverse(function):
@@ -47,14 +48,7 @@ def reread_inputs(printed: PrintedC, arguments: int) -> Mapping[int, int] | None
         return field_bytes(operation.res.type) if roots(operation.memref) <= inputs(function) else 0
 
     loads = (op for block in printed.blocks for op in block.ops if isinstance(op, memref.LoadOp))
-    if len({_function_of(load) for load in loads}) > 1:
+    if len({innermost(load, func.FuncOp) for load in loads}) > 1:
         return None
     found = {block.line: sum(map(bytes_read, block.ops)) for block in printed.blocks}
     return {line: count for line, count in found.items() if count}
-
-
-def _function_of(operation: Operation) -> func.FuncOp | None:
-    parent = operation.parent_op()
-    while parent is not None and not isinstance(parent, func.FuncOp):
-        parent = parent.parent_op()
-    return parent

@@ -15,6 +15,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from tapeflow.analysis.block_tree import innermost
 from tapeflow.analysis.loops import condition_of, yielded_values
 from tapeflow.analysis.roots import roots
 from tapeflow.analysis.schedule import Dependence, Task
@@ -101,9 +102,7 @@ def _iteration(block: PrintedBlock) -> Iteration:
     """The loop whose body `block` is; straight code repeats nothing."""
     if block.kind == "loop":
         for operation in block.ops:
-            loop = operation.parent_op()
-            while loop is not None and not isinstance(loop, scf.ForOp | scf.WhileOp | spad.LayerOp):
-                loop = loop.parent_op()
+            loop = innermost(operation, scf.ForOp, scf.WhileOp, spad.LayerOp)
             if isinstance(loop, scf.WhileOp):
                 return Iteration(loop.after_region.block, None, counted=False)
             if isinstance(loop, scf.ForOp):

@@ -7,10 +7,12 @@ READ and WRITE on the handle, a question such as `spad.full` is READ.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
@@ -55,6 +57,16 @@ class AsksHandle(MemoryEffect):
         }
 
 
+class OrderedOp(IRDLOperation, ABC):
+    """An op on handles whose order counts, so that it stands in sequential code only."""
+
+    def verify_(self) -> None:
+        """Order is kept only in sequential code."""
+        for operand in self.operands:
+            if isinstance(operand.type, HandleType):
+                verify_not_in_parallel(self, operand)
+
+
 def verify_not_in_parallel(op: Operation, handle: SSAValue) -> None:
     """Refuse `op` where an `scf.parallel` lies between it and the definition of `handle`.
 
@@ -66,19 +78,9 @@ def verify_not_in_parallel(op: Operation, handle: SSAValue) -> None:
     home = handle.owner.parent_region() if isinstance(handle.owner, Operation) else handle.owner.parent
     parent = op.parent_op()
     while parent is not None:
-        if isinstance(parent, scf.ParallelOp) and (home is None or not _contains(parent, handle)):
+        if isinstance(parent, scf.ParallelOp) and (home is None or not parent.is_ancestor(handle.owner)):
             raise VerifyException(
                 f"'{op.name}' in an scf.parallel uses a handle from outside of it, whose order would be lost; "
                 "make the loop sequential (scf.for) or create the handle inside"
             )
         parent = parent.parent_op()
-
-
-def _contains(parent: Operation, value: SSAValue) -> bool:
-    owner = value.owner
-    current = owner if isinstance(owner, Operation) else owner.parent_op()
-    while current is not None:
-        if current is parent:
-            return True
-        current = current.parent_op()
-    return False

@@ -7,7 +7,7 @@ the type of a handle. The order in memory is the order written; a record is laid
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, IndexType, IntegerType, StringAttr
 from xdsl.ir import Attribute
@@ -46,9 +46,13 @@ def field_bytes(field_type: Attribute) -> int:
 
 def record_bytes(field_types: Sequence[Attribute]) -> int:
     """The size of one record in bytes: a C struct of `field_types` in this order, padding included."""
+    return struct_bytes(map(field_bytes, field_types))
+
+
+def struct_bytes(widths: Iterable[int]) -> int:
+    """The size in bytes of a C struct of fields of these `widths`, each aligned to its own, padding included."""
     size, widest = 0, 1
-    for field_type in field_types:
-        width = field_bytes(field_type)
+    for width in widths:
         size = -(-size // width) * width + width
         widest = max(widest, width)
     return -(-size // widest) * widest
@@ -75,16 +79,20 @@ def verify_record(names: FieldNames, types: FieldTypes) -> None:
         field_bytes(field_type)
 
 
+def named_fields(fields: Sequence[tuple[str, Attribute]]) -> tuple[FieldNames, FieldTypes]:
+    """The two arrays of `fields`, each a name and a type."""
+    return ArrayAttr(StringAttr(name) for name, _ in fields), ArrayAttr(type_ for _, type_ in fields)
+
+
 def parse_record(parser: AttrParser) -> tuple[FieldNames, FieldTypes]:
     """Parse `{name: type, ...}`."""
 
-    def parse_field() -> tuple[StringAttr, Attribute]:
+    def parse_field() -> tuple[str, Attribute]:
         name = parser.parse_identifier()
         parser.parse_punctuation(":")
-        return StringAttr(name), parser.parse_type()
+        return name, parser.parse_type()
 
-    fields = parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field, " in record")
-    return ArrayAttr(name for name, _ in fields), ArrayAttr(type_ for _, type_ in fields)
+    return named_fields(parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field, " in record"))
 
 
 def print_record(printer: Printer, names: FieldNames, types: FieldTypes) -> None:

@@ -31,9 +31,10 @@ So of P tiles pushed, P - min(B - 1, P) are fetched, and the partial tile at the
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, ArrayOfConstraint, IndexType, IntAttr, StringAttr, i1
+from xdsl.dialects.builtin import ArrayOfConstraint, IndexType, IntAttr, i1
 from xdsl.dialects.utils import AbstractYieldOperation, EnumAttribute, parse_assignment, print_assignment
 from xdsl.ir import Attribute, Block, Dialect, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -67,11 +68,19 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tapeflow.dialects.handle import AsksHandle, CreatesHandle, HandleType, MovesHandle, verify_not_in_parallel
+from tapeflow.dialects.handle import (
+    AsksHandle,
+    CreatesHandle,
+    HandleType,
+    MovesHandle,
+    OrderedOp,
+    verify_not_in_parallel,
+)
 from tapeflow.dialects.record import (
     FIELD_TYPES,
     FieldNames,
     FieldTypes,
+    named_fields,
     parse_extent,
     parse_record,
     print_record,
@@ -95,12 +104,7 @@ class BufferType(HandleType):
     @staticmethod
     def of(copies: int, records: int, fields: Sequence[tuple[str, Attribute]]) -> BufferType:
         """The buffer type with these extents and named fields."""
-        return BufferType(
-            IntAttr(copies),
-            IntAttr(records),
-            ArrayAttr(StringAttr(name) for name, _ in fields),
-            ArrayAttr(field_type for _, field_type in fields),
-        )
+        return BufferType(IntAttr(copies), IntAttr(records), *named_fields(fields))
 
     @property
     def record_bytes(self) -> int:
@@ -159,7 +163,7 @@ class AllocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WriteOp(IRDLOperation):
+class WriteOp(OrderedOp):
     """Add a record, a value for each field, to the current tile, which is not full."""
 
     name = "spad.write"
@@ -173,13 +177,9 @@ class WriteOp(IRDLOperation):
     def __init__(self, values: Sequence[SSAValue], buffer: SSAValue):
         super().__init__(operands=[values, buffer])
 
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
-
 
 @irdl_op_definition
-class ReadOp(IRDLOperation):
+class ReadOp(OrderedOp):
     """Take the newest record off the current tile, which is not empty: a value for each field."""
 
     name = "spad.read"
@@ -194,49 +194,32 @@ class ReadOp(IRDLOperation):
         assert isinstance(buffer.type, BufferType)
         super().__init__(operands=[buffer], result_types=[buffer.type.field_types.data])
 
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
+
+class TileTest(OrderedOp, ABC):
+    """A question about the current tile: an i1."""
+
+    buffer = operand_def(BufferType)
+    answer = result_def(i1)
+
+    traits = traits_def(AsksHandle())
+    assembly_format = "$buffer attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue):
+        super().__init__(operands=[buffer], result_types=[i1])
 
 
 @irdl_op_definition
-class FullOp(IRDLOperation):
+class FullOp(TileTest):
     """Whether the current tile has no room for another record."""
 
     name = "spad.full"
 
-    buffer = operand_def(BufferType)
-    answer = result_def(i1)
-
-    traits = traits_def(AsksHandle())
-    assembly_format = "$buffer attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue):
-        super().__init__(operands=[buffer], result_types=[i1])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
-
 
 @irdl_op_definition
-class EmptyOp(IRDLOperation):
+class EmptyOp(TileTest):
     """Whether the current tile has no record left."""
 
     name = "spad.empty"
-
-    buffer = operand_def(BufferType)
-    answer = result_def(i1)
-
-    traits = traits_def(AsksHandle())
-    assembly_format = "$buffer attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue):
-        super().__init__(operands=[buffer], result_types=[i1])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
 
 
 _BUFFER_OR_HOME = MessageConstraint(
@@ -291,7 +274,7 @@ class DmaStartOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DmaWaitOp(IRDLOperation):
+class DmaWaitOp(OrderedOp):
     """Wait until every transfer of `buffer` has ended."""
 
     name = "spad.dma_wait"
@@ -303,10 +286,6 @@ class DmaWaitOp(IRDLOperation):
 
     def __init__(self, buffer: SSAValue):
         super().__init__(operands=[buffer])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
 
 
 @irdl_op_definition

@@ -31,9 +31,10 @@ the verifier checks what is local, that a FIFO that is read is written too and t
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, IntAttr
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -52,10 +53,11 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tapeflow.dialects.handle import CreatesHandle, HandleType, MovesHandle, verify_not_in_parallel
+from tapeflow.dialects.handle import CreatesHandle, HandleType, MovesHandle, OrderedOp
 from tapeflow.dialects.record import (
     FieldNames,
     FieldTypes,
+    named_fields,
     parse_extent,
     parse_record,
     print_record,
@@ -78,11 +80,7 @@ class FifoType(HandleType):
     @staticmethod
     def of(records: int, fields: Sequence[tuple[str, Attribute]]) -> FifoType:
         """The FIFO type with tiles of `records` records of these named fields."""
-        return FifoType(
-            IntAttr(records),
-            ArrayAttr(StringAttr(name) for name, _ in fields),
-            ArrayAttr(field_type for _, field_type in fields),
-        )
+        return FifoType(IntAttr(records), *named_fields(fields))
 
     @property
     def record_bytes(self) -> int:
@@ -149,71 +147,47 @@ _FIFO = ParamAttrConstraint(FifoType, (_RECORDS, _NAMES, _TYPES))
 """Ties the tile of a FIFO to the tile of the buffer it is moved through."""
 
 
+class TileMove(OrderedOp, ABC):
+    """A move of a tile between `buffer` and `fifo`."""
+
+    buffer = operand_def(_BUFFER)
+    fifo = operand_def(_FIFO)
+
+    traits = traits_def(MovesHandle())
+
+    def __init__(self, buffer: SSAValue, fifo: SSAValue):
+        super().__init__(operands=[buffer, fifo])
+
+
 @irdl_op_definition
-class PushOp(IRDLOperation):
+class PushOp(TileMove):
     """Start to drain the current, full tile of `buffer`, and turn to the next copy."""
 
     name = "stream.push"
 
-    buffer = operand_def(_BUFFER)
-    fifo = operand_def(_FIFO)
-
-    traits = traits_def(MovesHandle())
     assembly_format = "$buffer `into` $fifo attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, fifo: SSAValue):
-        super().__init__(operands=[buffer, fifo])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
-        verify_not_in_parallel(self, self.fifo)
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class PrefetchOp(TileMove):
     """Start to fetch, into the copy just emptied, the tile that it will hold next."""
 
     name = "stream.prefetch"
 
-    buffer = operand_def(_BUFFER)
-    fifo = operand_def(_FIFO)
-
-    traits = traits_def(MovesHandle())
     assembly_format = "$buffer `from` $fifo attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, fifo: SSAValue):
-        super().__init__(operands=[buffer, fifo])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
-        verify_not_in_parallel(self, self.fifo)
 
 
 @irdl_op_definition
-class PopOp(IRDLOperation):
+class PopOp(TileMove):
     """Turn to the tile below; wait only if it is still on its way."""
 
     name = "stream.pop"
 
-    buffer = operand_def(_BUFFER)
-    fifo = operand_def(_FIFO)
-
-    traits = traits_def(MovesHandle())
     assembly_format = "$buffer `from` $fifo attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, fifo: SSAValue):
-        super().__init__(operands=[buffer, fifo])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.buffer)
-        verify_not_in_parallel(self, self.fifo)
 
 
 @irdl_op_definition
-class CloseOp(IRDLOperation):
+class CloseOp(OrderedOp):
     """The end of a FIFO: nothing is left in it, or the machine says so."""
 
     name = "stream.close"
@@ -225,10 +199,6 @@ class CloseOp(IRDLOperation):
 
     def __init__(self, fifo: SSAValue):
         super().__init__(operands=[fifo])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.fifo)
 
 
 Stream = Dialect("stream", [CreateOp, PushOp, PrefetchOp, PopOp, CloseOp], [FifoType])

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, ArrayOfConstraint, IndexType, StringAttr
+from xdsl.dialects.builtin import ArrayOfConstraint, IndexType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Dialect, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -52,12 +52,13 @@ from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.str_enum import StrEnum
 
-from tapeflow.dialects.handle import CreatesHandle, HandleType, MovesHandle, verify_not_in_parallel
+from tapeflow.dialects.handle import CreatesHandle, HandleType, MovesHandle, OrderedOp
 from tapeflow.dialects.record import (
     FIELD_TYPES,
     FieldNames,
     FieldTypes,
     field_bytes,
+    named_fields,
     parse_record,
     print_record,
     record_bytes,
@@ -108,11 +109,7 @@ class RegionType(HandleType):
     @staticmethod
     def of(fields: Sequence[tuple[str, Attribute]], layout: Layout) -> RegionType:
         """The region type with these named fields, in this order."""
-        return RegionType(
-            ArrayAttr(StringAttr(name) for name, _ in fields),
-            ArrayAttr(field_type for _, field_type in fields),
-            LayoutAttr(layout),
-        )
+        return RegionType(*named_fields(fields), LayoutAttr(layout))
 
     @property
     def record_bytes(self) -> int:
@@ -174,7 +171,7 @@ class CreateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PushOp(IRDLOperation):
+class PushOp(OrderedOp):
     """Remember `value` on top of `tape`."""
 
     name = "tape.push"
@@ -190,13 +187,9 @@ class PushOp(IRDLOperation):
     def __init__(self, value: SSAValue, tape: SSAValue):
         super().__init__(operands=[value, tape])
 
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.tape)
-
 
 @irdl_op_definition
-class PopOp(IRDLOperation):
+class PopOp(OrderedOp):
     """Take the newest value off `tape`."""
 
     name = "tape.pop"
@@ -213,13 +206,9 @@ class PopOp(IRDLOperation):
         assert isinstance(tape.type, TapeType)
         super().__init__(operands=[tape], result_types=[tape.type.element_type])
 
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.tape)
-
 
 @irdl_op_definition
-class RecordOp(IRDLOperation):
+class RecordOp(OrderedOp):
     """Remember one record, a value for each field, on top of `region`."""
 
     name = "tape.record"
@@ -233,13 +222,9 @@ class RecordOp(IRDLOperation):
     def __init__(self, values: Sequence[SSAValue], region: SSAValue):
         super().__init__(operands=[values, region])
 
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.region)
-
 
 @irdl_op_definition
-class ReplayOp(IRDLOperation):
+class ReplayOp(OrderedOp):
     """Take the newest record off `region`: a value for each field."""
 
     name = "tape.replay"
@@ -253,10 +238,6 @@ class ReplayOp(IRDLOperation):
     def __init__(self, region: SSAValue):
         assert isinstance(region.type, RegionType)
         super().__init__(operands=[region], result_types=[region.type.field_types.data])
-
-    def verify_(self) -> None:
-        """Order is kept only in sequential code."""
-        verify_not_in_parallel(self, self.region)
 
 
 class ForgetWhatNobodyRecalls(RewritePattern):

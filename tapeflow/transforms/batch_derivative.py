@@ -38,10 +38,10 @@ from xdsl.rewriter import InsertPoint
 from tapeflow.analysis.batched_values import batched_values
 from tapeflow.analysis.effects import is_pure
 from tapeflow.analysis.kept_calls import derivative_operands, has_derivatives, keep_call, written_positions
+from tapeflow.analysis.parameters import parameter_name
 from tapeflow.analysis.region_names import UniqueNames
 from tapeflow.analysis.roots import is_array
 from tapeflow.analysis.source_names import location_of, set_result_names, set_source_name, source_name, unnamed
-from tapeflow.analysis.trip_counts import parameter_name
 from tapeflow.dialects import tape
 from tapeflow.dialects.ad import AccumulateOp
 from tapeflow.errors import TapeflowError

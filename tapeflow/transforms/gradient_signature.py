@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Strin
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tapeflow.analysis.activity import Request, is_float, shadowed_arguments
+from tapeflow.analysis.parameters import parameter_name
 from tapeflow.analysis.region_names import UniqueNames
 from tapeflow.analysis.source_names import set_source_name, source_name
-from tapeflow.analysis.trip_counts import parameter_name
 from tapeflow.transforms.located_builder import place_of
 
 NAME = "tapeflow.name"

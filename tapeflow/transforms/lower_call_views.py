@@ -38,10 +38,10 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.kept_calls import keep_call, kept_calls, written_positions
+from tapeflow.analysis.parameters import parameter_name
 from tapeflow.analysis.region_names import UniqueNames
 from tapeflow.analysis.roots import is_array
 from tapeflow.analysis.source_names import set_source_name
-from tapeflow.analysis.trip_counts import parameter_name
 from tapeflow.analysis.user_rules import rule_of_call
 from tapeflow.analysis.views import Size, chain, is_root, kept_dimensions, mixed, shape_of
 from tapeflow.transforms.gradient_signature import argument_attributes

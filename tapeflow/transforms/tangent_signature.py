@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Strin
 from xdsl.ir import BlockArgument, SSAValue
 
 from tapeflow.analysis.activity import Request, is_float, shadowed_arguments
+from tapeflow.analysis.parameters import parameter_name
 from tapeflow.analysis.region_names import UniqueNames
-from tapeflow.analysis.trip_counts import parameter_name
 from tapeflow.transforms.gradient_signature import (
     NAME,
     SHARED,
