@@ -91,9 +91,15 @@ class DirectionCheck:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """All directional derivatives that were compared; `str()` is a table."""
+    """All directional derivatives that were compared; `str()` is a table.
+
+    Attributes:
+        checks: one for each direction of each argument.
+        outputs_finite: whether the kernel computes finite numbers at the arguments; else no difference has a value.
+    """
 
     checks: tuple[DirectionCheck, ...]
+    outputs_finite: bool = True
 
     @property
     def passed(self) -> bool:
@@ -111,7 +117,8 @@ class CheckReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain dictionaries, lists, numbers and strings."""
-        return {"passed": self.passed, "checks": [vars(check) | {"passed": check.passed} for check in self.checks]}
+        checks = [vars(check) | {"passed": check.passed} for check in self.checks]
+        return {"passed": self.passed, "outputs_finite": self.outputs_finite, "checks": checks}
 
     def __str__(self) -> str:
         lines = [
@@ -129,6 +136,8 @@ class CheckReport:
             for check in self.checks
             if check.because
         )
+        if not self.outputs_finite:
+            lines.append("what the kernel computes at these arguments is infinite or no number: check it at others")
         return "\n".join(lines)
 
 
@@ -190,7 +199,7 @@ def check(
                 compared = line.compare(position, drawn[k], terms, precisions[parameter.name], tolerance)
                 check = compared if gradient.batch is None else replace(compared, member=k)
                 checks.append(check if outputs is None else _with_forward(check, terms, outputs[k], weight))
-    return CheckReport(tuple(checks))
+    return CheckReport(tuple(checks), all(math.isfinite(line.value) for line in lines))
 
 
 def _members(gradient: Gradient, values: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -264,6 +273,11 @@ class _Along:
             precision=precision.dtype.name,
             because=precision.because,
         )
+
+    @property
+    def value(self) -> float:
+        """The weighted sum of the outputs at the arguments."""
+        return self._objective(_copies(self._arguments))
 
     def _line(self, position: int, direction: Array, parameter: Parameter) -> Callable[[float], float]:
         """`t -> <outputs(x + t v), w>`, where x is the argument at `position` and v is `direction`."""

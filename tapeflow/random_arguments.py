@@ -86,7 +86,7 @@ def _check_given(parameter: Parameter, given: Mapping[str, Any]) -> None:
     value = given.get(parameter.name)
     if parameter.is_float or (value is not None and (not parameter.is_array or np.ndim(value))):
         return
-    example = f"an array {parameter.name} in an .npz file" if parameter.is_array else f"{parameter.name}=..."
+    example = f"an array {parameter.name} in an .npz file" if parameter.is_array else f"--arg {parameter.name}=..."
     raise TapeflowError(
         f"{parameter}: a value is needed, integers are not drawn at random",
         location=parameter.location,
@@ -148,7 +148,9 @@ def _check_length(parameter: Parameter, name: str, length: Any) -> None:
     """Refuse a missing part of an extent, or one that is no integer."""
     if length is None:
         raise TapeflowError(
-            f"{parameter}: its extent is not known", location=parameter.location, hint=f"give {name}=..."
+            f"{parameter}: its extent is not known",
+            location=parameter.location,
+            hint=f"give --arg {name}=..." + (", its length" if name == parameter.name else ""),
         )
     if isinstance(length, bool) or not isinstance(length, int):
         raise TapeflowError(f"{parameter}: an extent is an integer, not {length!r}", location=parameter.location)

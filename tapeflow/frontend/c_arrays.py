@@ -189,28 +189,24 @@ def clear_or_copy(call: Node, expressions: Expressions) -> bool:
     if isinstance(cleared.array, RecordArray):
         _clear_or_copy_structs(call, cleared, expressions)
         return True
-    element = cleared.array.type.element
-    counts = _counts(cleared, size, expressions)
-    if c_effects.callee_name(call) == "memset":
-        if integer(source) != 0:
-            raise source.error("memset with anything but 0 is not supported", "set the elements in a loop")
-        zero = build.ssa(Value(element, _zero(element)), call)
+    element, is_copy = cleared.array.type.element, c_effects.callee_name(call) == "memcpy"
+    original = _cleared(source, expressions) if is_copy else cleared
+    if original.array.type.element != element or (is_copy and 0 in (original.array.type.rank, cleared.array.type.rank)):
+        raise call.error(
+            "memcpy between different types, or of single variables, is not supported", "assign the elements one by one"
+        )
+    if not is_copy and integer(source) != 0:
+        raise source.error("memset with anything but 0 is not supported", "set the elements in a loop")
+    counts = _counts(original, cleared, size, expressions)
+    if len(counts) == 1:
+        original, cleared = [_in_sequence(each, pointers, call) for each in (original, cleared)]
 
-        def make(indices: Sequence[SSAValue]) -> None:
-            place = _element(cleared, indices, pointers, call)
-            build.add(memref.StoreOp.get(zero, place.memory, place.indices), call)
-
-    else:
-        original = _cleared(source, expressions)
-        if original.array.type.element != element or cleared.array.type.rank == 0 or _differ(original, cleared):
-            raise call.error(
-                "memcpy between arrays of different shapes or elements is not supported", "copy the elements in loops"
-            )
-
-        def make(indices: Sequence[SSAValue]) -> None:
+    def make(indices: Sequence[SSAValue]) -> None:
+        value = Value(element, _zero(element))
+        if is_copy:
             value = expressions.load(_element(original, indices, pointers, call), call)
-            place = _element(cleared, indices, pointers, call)
-            build.add(memref.StoreOp.get(build.ssa(value, call), place.memory, place.indices), call)
+        place = _element(cleared, indices, pointers, call)
+        build.add(memref.StoreOp.get(build.ssa(value, call), place.memory, place.indices), call)
 
     loop_nest(build, counts, make, call)
     return True
@@ -259,38 +255,32 @@ def _cleared(node: Node, expressions: Expressions) -> Pointer:
     raise node.error("this is neither an array nor an element of one", "clear or copy a part of an array in a loop")
 
 
-def _differ(left: Pointer, right: Pointer) -> bool:
-    """Whether two pointers go over their elements in different ways."""
-    shapes = [pointer.array.type.extents if pointer.is_whole else (None,) for pointer in (left, right)]
-    return len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) > 1 and shapes[0] != shapes[1])
+def _in_sequence(pointer: Pointer, pointers: Pointers, node: Node) -> Pointer:
+    """`pointer`, if at a whole array, as one that goes over its elements in the order of memory."""
+    return pointers.flattened(pointer, node) if pointer.is_whole else pointer
 
 
 def _element(pointer: Pointer, indices: Sequence[SSAValue], pointers: Pointers, node: Node) -> Place:
     array = pointer.array
     assert isinstance(array, Array)
-    if pointer.is_whole:
+    if len(indices) != 1:
         return pointers.place(array, indices, node)
     return pointers.at(pointer, indices[0], node)
 
 
-def _counts(cleared: Pointer, size: Node, expressions: Expressions) -> Sequence[Index]:
-    """How far loops go in each dimension to cover `size` bytes from where `cleared` points."""
-    array = cleared.array
-    elements = _elements(size, array.type.element.bytes, expressions)
+def _counts(original: Pointer, cleared: Pointer, size: Node, expressions: Expressions) -> Sequence[Index]:
+    """How far loops go to cover `size` bytes: in each dimension, if these are all of both, or over all in sequence."""
+    array_type = cleared.array.type
+    elements = _elements(size, array_type.element.bytes, expressions)
     if elements is None:
         raise size.error(
             "this number of bytes is not a multiple of the element's size that is recognized",
-            f"write it as 'n * sizeof({array.type.element.name})'",
+            f"write it as 'n * sizeof({array_type.element.name})', or as 'sizeof x' of an array x",
         )
-    if array.type.rank == 1 or not cleared.is_whole:
-        return [elements]
-    extents = [extent for extent in array.type.extents if extent is not None]
-    if len(extents) < array.type.rank or prod(extents) != elements:
-        raise size.error(
-            "clearing or copying an array of several dimensions is only supported as a whole, with constant extents",
-            "do it in loops",
-        )
-    return extents
+    extents = [extent for extent in array_type.extents if extent is not None]
+    are_whole = cleared.is_whole and original.is_whole and original.array.type.extents == array_type.extents
+    is_all = are_whole and len(extents) == array_type.rank and prod(extents) == elements
+    return extents if is_all else [elements]
 
 
 def _elements(size: Node, element_bytes: int, expressions: Expressions) -> Index | None:
@@ -298,6 +288,8 @@ def _elements(size: Node, element_bytes: int, expressions: Expressions) -> Index
     if (known := integer(size)) is not None:
         return known // element_bytes if known % element_bytes == 0 else None
     inner = size.stripped
+    if inner.kind == "CXX_UNARY_EXPR":
+        return _elements_in(inner, element_bytes, expressions)
     if inner.kind != "BINARY_OPERATOR" or inner.operator != "*":
         return None
     left, right = inner.children
@@ -305,3 +297,18 @@ def _elements(size: Node, element_bytes: int, expressions: Expressions) -> Index
         if (count := _elements(factor, element_bytes, expressions)) is not None:
             return expressions.build.index_binary("*", expressions.index(other), count, True, size)
     return None
+
+
+def _elements_in(size: Node, element_bytes: int, expressions: Expressions) -> Index | None:
+    """The number of elements in `sizeof x` of an array, or of a row of one, with extents that are known at run time."""
+    if len(size.children) != 1 or size.children[0].stripped.type.kind != "VARIABLEARRAY":
+        return None
+    pointer = expressions.pointers.value(size.children[0].stripped)
+    array = pointer.array
+    if array.type.element.bytes != element_bytes:
+        return None
+    count: Index = 1
+    for dimension in range(len(pointer.row), array.type.rank):
+        extent = expressions.pointers.extent(array, dimension, size)
+        count = expressions.build.index_binary("*", count, extent, True, size)
+    return count

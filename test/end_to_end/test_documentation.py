@@ -28,6 +28,7 @@ PAGES = (
     "docs/cli.md",
     "docs/kernels.md",
     "docs/errors.md",
+    "docs/xdsl.md",
 )
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```\n", re.M | re.S)
 
@@ -87,7 +88,26 @@ def test_examples_print_what_stands_there(
             subprocess.run(["make", "-n", "-C", ROOT, *targets], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
-def test_links_lead_somewhere(page: str):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
-        assert target.startswith("https://") or ((ROOT / page).parent / target).exists(), target
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page in a link to them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_lead_somewhere_and_index_leads_to_every_page():
+    index = ROOT / "docs/index.md"
+    pages = {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")}
+    linked: dict[Path, set[Path]] = {}
+    for page in pages:
+        for file, anchor in re.findall(r"\]\((?!https://)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text()):
+            target = (page.parent / file).resolve() if file else page
+            assert target.exists(), f"{page}: {file}"
+            assert not anchor or anchor in anchors(target), f"{page}: {file}#{anchor}"
+            linked.setdefault(page, set()).add(target)
+    reached: set[Path] = set()
+    ahead = {index}
+    while ahead:
+        reached |= ahead
+        ahead = {target for page in ahead for target in linked.get(page, ())} - reached
+    assert not {page for page in pages if page.parent == index.parent} - reached

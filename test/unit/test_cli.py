@@ -180,6 +180,7 @@ class TestCheck:
         # The logarithm of an empty sum: differences of infinities.
         done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=-3", code=1)
         assert "FAIL" in done.stdout
+        assert "what the kernel computes at these arguments is infinite or no number" in done.stdout
 
     def test_too_large_arrays_are_not_drawn(self, tapeflow):
         done = tapeflow("check", LOGSUM, "--wrt", "x", "--arg", "n=2000000000", code=1)

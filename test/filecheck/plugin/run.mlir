@@ -1,6 +1,8 @@
 // `tapeflow-run` interprets a function; arguments are attributes.
 // RUN: python -m tapeflow.run %s --symbol reverse --verbose --args "3 : index, dense<[1.0, 2.0, 3.0]> : tensor<3xf64>" | filecheck %s
 // RUN: not python -m tapeflow.run %s --symbol pop_of_nothing 2>&1 | filecheck %s --check-prefix ERROR
+// RUN: not python -m tapeflow.run %s --symbol reverse --args "3 : index" 2>&1 | filecheck %s --check-prefix MISSING
+// MISSING: error: @reverse takes 2 arguments, but 1 were given by --args
 
 // Reads the digits in `x` from the last to the first.
 func.func @reverse(%n: index, %x: memref<3xf64>) -> (f64, i1) {
@@ -27,6 +29,7 @@ func.func @reverse(%n: index, %x: memref<3xf64>) -> (f64, i1) {
 // CHECK-NEXT:     321.0,
 // CHECK-NEXT:     True
 // CHECK-NEXT: )
+// CHECK-NEXT: x: [1.0, 2.0, 3.0]
 
 func.func @pop_of_nothing() {
   %tape_x = tape.create : !tape.tape<f64>

@@ -323,6 +323,12 @@ ARRAYS = [
     case("memcpy_rows",
          "#include <string.h>\nvoid f(double x[2][2], double y[2][2]) { memcpy(x, y, 2 * 2 * sizeof(double)); }",
          (reals(2, 2), reals(2, 2, seed=1))),
+    case("copies_of_arrays_with_run_time_extents",
+         "#include <string.h>\nvoid f(int n, int m, double x[n][m], double y[m][n]) { double t[n][m], r[m]; "
+         "memcpy(t, x, sizeof t); memcpy(r, t[1], sizeof t[1]); memset(t[0], 0, sizeof r); "
+         "memcpy(y, t, n * sizeof *t); memset(x, 0, n * m * sizeof(double)); memcpy(x, r, sizeof r); "
+         "memset(y[1], 0, 2 * sizeof(double)); }",
+         (2, 3, reals(2, 3), reals(3, 2, seed=1))),
 ]  # fmt: skip
 
 
