@@ -9,6 +9,8 @@ import pytest
 
 import tapeflow
 
+pytestmark = pytest.mark.optimized
+
 SOURCE = r"""
 #include <math.h>
 

@@ -19,6 +19,8 @@ from bench.suite import SUITE, Kernel
 from tapeflow.api import Gradient, Result
 from tapeflow.gradient_check import check
 
+pytestmark = pytest.mark.optimized
+
 
 @functools.cache
 def loaded(source):

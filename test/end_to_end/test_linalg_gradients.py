@@ -13,6 +13,8 @@ import tapeflow
 from tapeflow.frontend.mlir import import_mlir
 from tapeflow.interpreters import run
 
+pytestmark = pytest.mark.optimized
+
 LAYER = """
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #map1 = affine_map<(d0, d1) -> ()>

@@ -12,6 +12,8 @@ import pytest
 import tapeflow
 from tapeflow import f32, f64, kernel
 
+pytestmark = pytest.mark.optimized
+
 SOURCE = """
 #include <math.h>
 void sums(int n, const float x[n], const double w[n], double out[4])

@@ -15,6 +15,8 @@ from tapeflow.backend.c_printer import print_c
 from tapeflow.backend.native import NativeFunction
 from tapeflow.interpreters import run
 
+pytestmark = pytest.mark.optimized
+
 PARAMETERS = {
     "i32": ["%i", "%j"],
     "i64": ["%k"],

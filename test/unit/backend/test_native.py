@@ -15,6 +15,8 @@ from tapeflow.backend.c_printer import print_c
 from tapeflow.backend.native import NativeFunction, compile_library, find_compiler
 from tapeflow.errors import TapeflowError
 
+pytestmark = pytest.mark.optimized
+
 SCALE = """
 func.func @scale(%n: i32 {tapeflow.name = "n"}, %a: f32, %x: memref<?x?xf32>, %flag: i1, %k: i64) -> (i1, f32, i64) {
   %c0 = arith.constant 0 : index
