@@ -19,6 +19,7 @@ import typer
 
 import tapeflow
 from bench.native import Restored
+from bench.options import ALL, Kernels, Out, Repeats, Size
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -95,11 +96,11 @@ def _times(measured: dict[str, float]) -> str:
 
 def main(
     members: Annotated[int, typer.Option(min=1, help="Derivatives at once.")] = 8,
-    size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    repeats: Annotated[int, typer.Option(min=1, help="Samples of each.")] = 21,
+    size: Size = "paper",
+    kernels: Kernels = ALL,
+    repeats: Repeats = 21,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    out: Path = Path("out"),
+    out: Out = Path("out"),
 ) -> None:
     """Measure, print and save.
 

@@ -23,6 +23,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 import tapeflow
+from bench.options import Out, Repeats
 from bench.programs import SHAPES, program
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.c_printer import print_c
@@ -109,11 +110,11 @@ def growth_table(grown: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
 
 
 def main(
-    repeats: int = 5,
+    repeats: Repeats = 5,
     sizes: Annotated[str, typer.Option(help="Sizes of generated programs, separated by commas.")] = "2000,6000,20000",
     shapes: Annotated[str, typer.Option(help="Shapes of generated programs.")] = ",".join(SHAPES),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
-    out: Path = Path("out"),
+    out: Out = Path("out"),
 ) -> None:
     """How long C source to C gradient takes, for the suite and as programs grow."""
     unknown = [shape for shape in shapes.split(",") if shape not in SHAPES]

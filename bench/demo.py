@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 import tapeflow
+from bench.options import Out
 from bench.suite import SUITE, Kernel
 from bench.table import BASELINE, EQUALS, figure, markdown, measure
 from tapeflow.hardware import Hardware
@@ -123,7 +124,7 @@ def _heading(text: str) -> None:
     console.rule(text, align="left")
 
 
-def main(out: Path = Path("out")) -> None:
+def main(out: Out = Path("out")) -> None:
     """Show the stages, run the gradient, simulate it."""
     show_stages()
     run_natively()

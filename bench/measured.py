@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from bench.options import Out
 from tapeflow.backend.native import find_compiler
 
 PAGE = Path(__file__).parents[1] / "docs" / "measured.md"
@@ -46,8 +47,11 @@ SECTIONS = {
 """Name of a benchmark -> heading and introduction."""
 
 
-def main(out: Path = Path("out")) -> None:
+def main(out: Out = Path("out")) -> None:
     """Assemble the page from the benchmarks' output in `out`."""
+    missing = [name for name in SECTIONS if not (out / f"{name}.md").is_file()]
+    if missing:
+        raise typer.BadParameter(f"{out} has no {missing[0]}.md: run python -m bench.{missing[0]} first")
     machine = f"{os.cpu_count()} cores ({platform.machine()}), {find_compiler().version.splitlines()[1]}"
     text = ["# What was measured", "", f"By `make bench` and `python -m bench.measured`, on {machine}."]
     for name, (heading, introduction) in SECTIONS.items():

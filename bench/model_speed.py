@@ -31,6 +31,7 @@ import typer
 
 import tapeflow
 from bench.callgrind_time import callgrind_seconds
+from bench.options import ALL, Kernels, Machine, Out, Repeats, Size
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.model_build import build_model, compile_model
 from tapeflow.backend.schedule_header import schedule_printed
@@ -315,13 +316,13 @@ def _milliseconds(row: dict[str, Any], case: str) -> str:
 
 
 def main(
-    size: str = "paper",
-    machine: str = "cache-32k",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of which the least time counts.")] = 5,
+    size: Size = "paper",
+    machine: Machine = "cache-32k",
+    kernels: Kernels = ALL,
+    repeats: Repeats = 5,
     callgrind: Annotated[bool, typer.Option(help="Whether to run the gradients in callgrind too.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measurements as JSON.")] = False,
-    out: Path = Path("out"),
+    out: Out = Path("out"),
 ) -> None:
     """Measure how many accesses a second the hardware model runs, print that and save it.
 
@@ -333,9 +334,7 @@ def main(
     if callgrind and shutil.which("valgrind") is None:
         print("CALLGRIND IS NOT MEASURED: there is no valgrind", file=sys.stderr)
         callgrind = False
-    rows = [
-        measure(SUITE[name], size, chosen, repeats, with_callgrind=callgrind) for name in kernels.split(",") if name
-    ]
+    rows = [measure(SUITE[name], size, chosen, repeats, with_callgrind=callgrind) for name in kernels.split(",")]
     # What a prefetcher fetches ahead is no miss.
     fetching_nothing = chosen.with_(cache={"prefetch_lines": 0}) if chosen.cache is not None else chosen
     misses = measure_misses(fetching_nothing, repeats)

@@ -14,12 +14,13 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
 import tapeflow
+from bench.options import ALL, Kernels, Out, Repeats, Size
 from bench.primal import compile_primal
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
@@ -103,10 +104,10 @@ def markdown(rows: list[dict[str, Any]], size: str) -> str:
 
 
 def main(
-    size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    repeats: int = 21,
-    out: Path = Path("out"),
+    size: Size = "paper",
+    kernels: Kernels = ALL,
+    repeats: Repeats = 21,
+    out: Out = Path("out"),
 ) -> None:
     """Measure, print and save."""
     rows = [measure(SUITE[name], size, repeats) for name in kernels.split(",")]

@@ -19,6 +19,7 @@ import typer
 from numpy.typing import NDArray
 
 from bench.native import measure
+from bench.options import Out, Repeats
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -94,7 +95,7 @@ def markdown(rows: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(repeats: int = 21, out: Path = Path("out")) -> None:
+def main(repeats: Repeats = 21, out: Out = Path("out")) -> None:
     """Measure, print and save."""
     rows = {name: measure(kernel, "paper", repeats) for name, kernel in PROGRAMS.items()}
     out.mkdir(parents=True, exist_ok=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import tapeflow
+from bench.options import ALL, Kernels, Out, Size
 from bench.suite import SUITE, Kernel
 from bench.table import EQUALS, ratio
 from tapeflow.hardware import Comparison, Hardware
@@ -81,9 +82,9 @@ def markdown(rows: Sequence[dict[str, Any]], size: str) -> str:
 
 
 def main(
-    size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    out: Path = Path("out"),
+    size: Size = "paper",
+    kernels: Kernels = ALL,
+    out: Out = Path("out"),
 ) -> None:
     """Measure, print and save."""
     rows = [row for name in kernels.split(",") for row in measure(SUITE[name], size)]

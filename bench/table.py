@@ -13,13 +13,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 import tapeflow
 from bench.figures import grouped_bars
+from bench.options import ALL, Kernels, Out, Size
 from bench.suite import SUITE, Kernel
 from tapeflow.hardware import Hardware
 from tapeflow.hardware.sram_ratio import SramRatio, baseline_caches, sram_ratio
@@ -169,9 +170,9 @@ def figure(rows: Sequence[Measurement], path: Path) -> None:
 
 
 def main(
-    size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    out: Path = Path("out"),
+    size: Size = "paper",
+    kernels: Kernels = ALL,
+    out: Out = Path("out"),
 ) -> None:
     """Measure, print and save the table."""
     console = Console(stderr=True)

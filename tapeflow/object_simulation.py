@@ -26,6 +26,9 @@ from tapeflow.hardware.reuse import read_bytes as read_reuse
 from tapeflow.hardware.timeline import read_bytes as read_timeline
 from tapeflow.simulation import machine
 
+LONGEST_ISSUE = 1_000_000
+"""The most cycles between accesses, and to the use of a value: beyond all hardware, and short of overflow."""
+
 
 class NativeObject:
     """A function in an object file that clang compiled with callbacks.
@@ -70,6 +73,11 @@ class NativeObject:
         reuse: bool = False,
     ) -> ObjectRun:
         """Call the function on `hardware`; see `simulate_object`."""
+        if not (interval is None or 1 <= interval <= LONGEST_ISSUE) or not 0 <= slack <= LONGEST_ISSUE:
+            raise TapeflowError(
+                f"an interval of {interval} and a slack of {slack} cycles",
+                hint=f"at least 1, and 0; at most {LONGEST_ISSUE:,}",
+            )
         parameters = self.parameters
         written = [parameter.is_array for parameter in parameters]
         # More arguments than parameters, or fewer, are refused by `bind`.
@@ -114,8 +122,8 @@ def simulate_object(
             any number of dimensions.
         declaration: a C header or source that declares the function, or the text of a prototype.
         hardware: a machine, a preset's name, or a YAML file. Its scratchpad, if it has one, is not used.
-        interval: cycles between two accesses; None: as many begin in each cycle as the cache has ports.
-        slack: cycles between the arrival of a hit and the use of the value.
+        interval: cycles between two accesses, 1 to a million; None: as many begin in each cycle as the cache has ports.
+        slack: cycles between the arrival of a hit and the use of the value, 0 to a million.
         link: options for the linker.
         timeline: whether to record when the accesses wait, and for what; it changes no count.
         reuse: whether to count how far apart accesses of a line are, for caches of every size; nor does this.
@@ -125,8 +133,6 @@ def simulate_object(
         TapeflowError: the object does not tell its accesses, does not link, or its function crashed; there is no such
             machine, or no C compiler.
     """
-    if (interval is not None and interval < 1) or slack < 0:
-        raise TapeflowError(f"an interval of {interval} and a slack of {slack} cycles", hint="at least 1, and 0")
     chosen = machine(hardware)
     native = NativeObject(path, entry, declaration, link=link)
     done = native.run(arguments, hardware=chosen, interval=interval, slack=slack, timeline=timeline, reuse=reuse)

@@ -9,7 +9,7 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from bench import callgrind_time, model_speed
+from bench import batch, callgrind_time, measured, model_speed, native, sweep, table
 from tapeflow.hardware import Hardware
 
 needs_valgrind = pytest.mark.skipif(
@@ -25,6 +25,21 @@ def test_every_access_of_the_sweeps_misses():
         model_speed.measure_misses(Hardware.preset("cache-2k").with_(cache={"prefetch_lines": 4}), 1, 1 << 12)
 
 
+@pytest.mark.parametrize("program", [batch, measured, model_speed, native, sweep, table])
+def test_wrong_options_are_refused_before_anything_is_measured(program, tmp_path):
+    app = Typer()
+    app.command()(program.main)
+    (tmp_path / "file").touch()
+    wrong = {"--out": (str(tmp_path / "file"), "is a file")}
+    if program is measured:
+        wrong["--out"] = (str(tmp_path), "has no table.md")
+    else:
+        wrong |= {"--kernels": ("logsum,abacus", "no kernel 'abacus'"), "--size": ("huge", "no size 'huge'")}
+    for option, (value, message) in wrong.items():
+        done = CliRunner().invoke(app, [option, value], env={"COLUMNS": "400"})
+        assert done.exit_code == 2 and message in done.output
+
+
 @needs_valgrind
 def test_the_command_prints_what_it_saves(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setattr(model_speed, "ALL_MISS_LINES", 1 << 12)
@@ -34,9 +49,9 @@ def test_the_command_prints_what_it_saves(monkeypatch: pytest.MonkeyPatch, tmp_p
     arguments = ["--size", "mini", "--kernels", "logsum", "--repeats", "1", "--out", str(tmp_path), "--json"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    measured = json.loads(done.output)
-    assert measured == json.loads((tmp_path / "model_speed.json").read_text())
-    (row,) = measured["kernels"]
+    printed = json.loads(done.output)
+    assert printed == json.loads((tmp_path / "model_speed.json").read_text())
+    (row,) = printed["kernels"]
     assert row["accesses"] == 1200 and 0.5 < row["hit_share"] < 1
     assert row["callgrind_over_native"] / row["callgrind_over_model"] == pytest.approx(row["over_native"])
     assert [(case, list(times)) for case, times in row["build_seconds"].items()] == [

@@ -344,8 +344,12 @@ def test_what_cannot_be_measured_is_refused(tmp_path):
         simulate(tmp_path / "library.so")
     with pytest.raises(tapeflow.TapeflowError, match="'tf_new' is a name of the program"):
         simulate(made, "tf_new", "double tf_new(int n, double *x, double *y)")
-    with pytest.raises(tapeflow.TapeflowError, match="an interval of 0"):
-        tapeflow.simulate_object(made, "reverse", [], declaration=DECLARATION, hardware="cache-4k", interval=0)
+    # 2**32 + 1 came out as 1.
+    for wrong in ({"interval": 0}, {"interval": 2**32 + 1}, {"slack": -1}, {"slack": 2**32 + 1}):
+        with pytest.raises(
+            tapeflow.TapeflowError, match=r"an interval of .* cycles\n  help: at least 1, and 0; at most 1"
+        ):
+            tapeflow.simulate_object(made, "reverse", [], declaration=DECLARATION, hardware="cache-4k", **wrong)
 
 
 def test_the_command_line_measures_objects_alone_and_beside_a_gradient(monkeypatch: pytest.MonkeyPatch, tmp_path):
