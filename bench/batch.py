@@ -9,7 +9,6 @@ are laid out as generated code takes them. Writes batch.json and batch.md.
 
 from __future__ import annotations
 
-import json
 import statistics
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +18,7 @@ import typer
 
 import tapeflow
 from bench.native import Restored
+from bench.results import ALL_KERNELS, Kernels, save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -96,7 +96,7 @@ def _times(measured: dict[str, float]) -> str:
 def main(
     members: Annotated[int, typer.Option(min=1, help="Derivatives at once.")] = 8,
     size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
+    kernels: Kernels = ALL_KERNELS,
     repeats: Annotated[int, typer.Option(min=1, help="Samples of each.")] = 21,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     out: Path = Path("out"),
@@ -106,10 +106,8 @@ def main(
     For example: python -m bench.batch --members 8 --kernels logsum,gravity --json
     """
     rows = [measure(SUITE[name], size, members, repeats) for name in kernels.split(",")]
-    out.mkdir(parents=True, exist_ok=True)
-    text, data = markdown(rows, size, members), json.dumps(rows, indent=1)
-    (out / "batch.json").write_text(data)
-    (out / "batch.md").write_text(text)
+    text = markdown(rows, size, members)
+    data = save(out, "batch", rows, text)
     print(data if as_json else text)
 
 

@@ -14,7 +14,6 @@ idle. Writes model_speed.json and model_speed.md.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import resource
 import shutil
@@ -31,6 +30,7 @@ import typer
 
 import tapeflow
 from bench.callgrind_time import callgrind_seconds
+from bench.results import ALL_KERNELS, Kernels, save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.model_build import build_model, compile_model
 from tapeflow.backend.schedule_header import schedule_printed
@@ -307,7 +307,7 @@ def _milliseconds(row: dict[str, Any], case: str) -> str:
 def main(
     size: str = "paper",
     machine: str = "cache-32k",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
+    kernels: Kernels = ALL_KERNELS,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of which the least time counts.")] = 5,
     callgrind: Annotated[bool, typer.Option(help="Whether to run the gradients in callgrind too.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measurements as JSON.")] = False,
@@ -331,10 +331,8 @@ def main(
     misses = measure_misses(fetching_nothing, repeats)
     text = table(rows, misses, size, machine)
     measured = {"kernels": rows, "misses": misses}
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "model_speed.json").write_text(json.dumps(measured, indent=1))
-    (out / "model_speed.md").write_text(text)
-    print(json.dumps(measured, indent=1) if as_json else "\n".join([text, *targets(rows, misses)]))
+    data = save(out, "model_speed", measured, text)
+    print(data if as_json else "\n".join([text, *targets(rows, misses)]))
 
 
 if __name__ == "__main__":

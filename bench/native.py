@@ -10,17 +10,17 @@ compute again. Writes native.json and native.md.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
 import tapeflow
 from bench.primal import compile_primal
+from bench.results import ALL_KERNELS, Kernels, save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -104,16 +104,14 @@ def markdown(rows: list[dict[str, Any]], size: str) -> str:
 
 def main(
     size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
+    kernels: Kernels = ALL_KERNELS,
     repeats: int = 21,
     out: Path = Path("out"),
 ) -> None:
     """Measure, print and save."""
     rows = [measure(SUITE[name], size, repeats) for name in kernels.split(",")]
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "native.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)
-    (out / "native.md").write_text(text)
+    save(out, "native", rows, text)
     print(text)
 
 

@@ -9,14 +9,14 @@ a descriptor is varied on the streamed machine alone. Writes sweep.json and swee
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import tapeflow
+from bench.results import ALL_KERNELS, Kernels, save
 from bench.suite import SUITE, Kernel
 from bench.table import EQUALS, ratio
 from tapeflow.hardware import Comparison, Hardware
@@ -82,15 +82,13 @@ def markdown(rows: Sequence[dict[str, Any]], size: str) -> str:
 
 def main(
     size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
+    kernels: Kernels = ALL_KERNELS,
     out: Path = Path("out"),
 ) -> None:
     """Measure, print and save."""
     rows = [row for name in kernels.split(",") for row in measure(SUITE[name], size)]
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "sweep.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)
-    (out / "sweep.md").write_text(text)
+    save(out, "sweep", rows, text)
     print(text)
 
 

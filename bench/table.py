@@ -10,16 +10,16 @@ No option depends on the kernel. Writes table.json, table.md and table.png.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 import tapeflow
 from bench.figures import grouped_bars
+from bench.results import ALL_KERNELS, Kernels, save
 from bench.suite import SUITE, Kernel
 from tapeflow.hardware import Hardware
 from tapeflow.hardware.sram_ratio import SramRatio, baseline_caches, sram_ratio
@@ -170,7 +170,7 @@ def figure(rows: Sequence[Measurement], path: Path) -> None:
 
 def main(
     size: str = "paper",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
+    kernels: Kernels = ALL_KERNELS,
     out: Path = Path("out"),
 ) -> None:
     """Measure, print and save the table."""
@@ -185,10 +185,8 @@ def main(
             found = sram_ratios(SUITE[name], size, {machine: row["cycles"] for machine, row in ours.items()})
         for machine, row in ours.items():
             row["sram_ratio"] = str(found[machine])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "table.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)
-    (out / "table.md").write_text(text)
+    save(out, "table", rows, text)
     figure(rows, out / "table.png")
     print(text)
     print(f"saved {out / 'table.json'}, {out / 'table.md'}, {out / 'table.png'}")
