@@ -9,7 +9,6 @@ are laid out as generated code takes them. Writes batch.json and batch.md.
 
 from __future__ import annotations
 
-import json
 import statistics
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ import typer
 import tapeflow
 from bench.native import Restored
 from bench.options import ALL, Kernels, Out, Repeats, Size
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -107,10 +107,8 @@ def main(
     For example: python -m bench.batch --members 8 --kernels logsum,gravity --json
     """
     rows = [measure(SUITE[name], size, members, repeats) for name in kernels.split(",")]
-    out.mkdir(parents=True, exist_ok=True)
-    text, data = markdown(rows, size, members), json.dumps(rows, indent=1)
-    (out / "batch.json").write_text(data)
-    (out / "batch.md").write_text(text)
+    text = markdown(rows, size, members)
+    data = save(out, "batch", rows, text)
     print(data if as_json else text)
 
 

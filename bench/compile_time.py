@@ -12,7 +12,6 @@ compile_time.json and compile_time.md.
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
 import time
@@ -25,6 +24,7 @@ import typer
 import tapeflow
 from bench.options import Out, Repeats
 from bench.programs import SHAPES, program
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.c_printer import print_c
 from tapeflow.pipeline import context, gradient_name, gradient_of, requested
@@ -129,10 +129,8 @@ def main(
     }
     lines += ["", "Generated programs, by part, in seconds:", "", *growth_table(grown)]
     text, everything = "\n".join(lines) + "\n", {"suite": rows, "programs": grown}
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "compile_time.json").write_text(json.dumps(everything, indent=1))
-    (out / "compile_time.md").write_text(text)
-    print(json.dumps(everything, indent=1) if as_json else text)
+    data = save(out, "compile_time", everything, text)
+    print(data if as_json else text)
 
 
 if __name__ == "__main__":

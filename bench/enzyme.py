@@ -12,7 +12,6 @@ in each call, and ours is measured with its memory kept as well, as it is meant 
 from __future__ import annotations
 
 import ctypes
-import json
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,9 @@ import typer
 import tapeflow
 from bench.enzyme_ir import NoEnzymeError, enzyme_gradient, prototype
 from bench.native import Restored
+from bench.options import ALL, Kernels, Machine, Out, Repeats, Size, chosen
 from bench.primal import compile_primal, to_c
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import INCLUDE
 
@@ -205,12 +206,12 @@ def markdown(rows: Sequence[dict[str, Any]], size: str, machine: str, clang: str
 def main(
     python: Annotated[Path, typer.Option(help="An interpreter with enzyme-ad and jax.")],
     clang: Annotated[str, typer.Option(help="Its command; clang 15 or newer.")] = "clang",
-    size: str = "paper",
-    machine: str = "cache-32k",
-    kernels: Annotated[str, typer.Option(help="Names, separated by commas.")] = ",".join(SUITE),
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of which the least time counts.")] = 21,
+    size: Size = "paper",
+    machine: Machine = "cache-32k",
+    kernels: Kernels = ALL,
+    repeats: Repeats = 21,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measurements as JSON.")] = False,
-    out: Path = Path("out"),
+    out: Out = Path("out"),
 ) -> None:
     """Measure, print and save. Enzyme's wheel is put into an environment of its own.
 
@@ -221,15 +222,13 @@ def main(
         python -m bench.enzyme --python enzyme/bin/python --clang clang-19 --kernels jacobi,gravity
     """
     try:
-        rows = [measure(SUITE[name], size, machine, repeats, python, clang) for name in kernels.split(",")]
+        rows = [measure(SUITE[name], size, machine, repeats, python, clang) for name in chosen(kernels)]
     except NoEnzymeError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
     text = markdown(rows, size, machine, clang)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "enzyme.json").write_text(json.dumps(rows, indent=1))
-    (out / "enzyme.md").write_text(text)
-    print(json.dumps(rows, indent=1) if as_json else text)
+    saved = save(out, "enzyme", rows, text)
+    print(saved if as_json else text)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ idle. Writes model_speed.json and model_speed.md.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import resource
 import shutil
@@ -32,6 +31,7 @@ import typer
 import tapeflow
 from bench.callgrind_time import callgrind_seconds
 from bench.options import ALL, Kernels, Machine, Out, Repeats, Size
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.model_build import build_model, compile_model
 from tapeflow.backend.schedule_header import schedule_printed
@@ -340,10 +340,8 @@ def main(
     misses = measure_misses(fetching_nothing, repeats)
     text = table(rows, misses, size, machine)
     measured = {"kernels": rows, "misses": misses}
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "model_speed.json").write_text(json.dumps(measured, indent=1))
-    (out / "model_speed.md").write_text(text)
-    print(json.dumps(measured, indent=1) if as_json else "\n".join([text, *targets(rows, misses)]))
+    data = save(out, "model_speed", measured, text)
+    print(data if as_json else "\n".join([text, *targets(rows, misses)]))
 
 
 if __name__ == "__main__":

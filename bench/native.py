@@ -10,7 +10,6 @@ compute again. Writes native.json and native.md.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ import typer
 import tapeflow
 from bench.options import ALL, Kernels, Out, Repeats, Size
 from bench.primal import compile_primal
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -111,10 +111,8 @@ def main(
 ) -> None:
     """Measure, print and save."""
     rows = [measure(SUITE[name], size, repeats) for name in kernels.split(",")]
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "native.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)
-    (out / "native.md").write_text(text)
+    save(out, "native", rows, text)
     print(text)
 
 

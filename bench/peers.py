@@ -9,7 +9,6 @@ command does not run them. Writes peers.json and peers.md.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from bench.native import measure
 from bench.options import Out, Repeats
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.backend.native import FLAGS, find_compiler
 
@@ -98,10 +98,8 @@ def markdown(rows: Mapping[str, Mapping[str, Any]]) -> str:
 def main(repeats: Repeats = 21, out: Out = Path("out")) -> None:
     """Measure, print and save."""
     rows = {name: measure(kernel, "paper", repeats) for name, kernel in PROGRAMS.items()}
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "peers.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows)
-    (out / "peers.md").write_text(text)
+    save(out, "peers", rows, text)
     print(text)
 
 

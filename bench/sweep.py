@@ -9,7 +9,6 @@ a descriptor is varied on the streamed machine alone. Writes sweep.json and swee
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import typer
 
 import tapeflow
 from bench.options import ALL, Kernels, Out, Size
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from bench.table import EQUALS, ratio
 from tapeflow.hardware import Comparison, Hardware
@@ -88,10 +88,8 @@ def main(
 ) -> None:
     """Measure, print and save."""
     rows = [row for name in kernels.split(",") for row in measure(SUITE[name], size)]
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "sweep.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)
-    (out / "sweep.md").write_text(text)
+    save(out, "sweep", rows, text)
     print(text)
 
 

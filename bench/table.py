@@ -10,7 +10,6 @@ No option depends on the kernel. Writes table.json, table.md and table.png.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rich.console import Console
 import tapeflow
 from bench.figures import grouped_bars
 from bench.options import ALL, Kernels, Out, Size
+from bench.results import save
 from bench.suite import SUITE, Kernel
 from tapeflow.hardware import Hardware
 from tapeflow.hardware.sram_ratio import SramRatio, baseline_caches, sram_ratio
@@ -186,10 +186,8 @@ def main(
             found = sram_ratios(SUITE[name], size, {machine: row["cycles"] for machine, row in ours.items()})
         for machine, row in ours.items():
             row["sram_ratio"] = str(found[machine])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "table.json").write_text(json.dumps(rows, indent=1))
     text = markdown(rows, size)
-    (out / "table.md").write_text(text)
+    save(out, "table", rows, text)
     figure(rows, out / "table.png")
     print(text)
     print(f"saved {out / 'table.json'}, {out / 'table.md'}, {out / 'table.png'}")

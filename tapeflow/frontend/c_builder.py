@@ -13,28 +13,20 @@ from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, complex, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     ComplexType,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
-    IntegerType,
     NameLoc,
     StringAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.frontend.c_constants import fold_binary
 from tapeflow.frontend.c_types import BOOL, LONG, Number, Scalar, convert_number, wrapped
 from tapeflow.frontend.clang_tree import Node
+from tapeflow.frontend.function_top import DEEPEST_NESTING, NESTED_TOO_DEEP, FunctionTop, constant
 
 INDEX = IndexType()
-
-DEEPEST_NESTING = 64
-"""xDSL recurses over nested regions; far deeper ones would overflow Python's stack."""
 
 Index: TypeAlias = int | SSAValue
 """A value of type `index`: a number known while importing, or an SSA value."""
@@ -103,7 +95,7 @@ class IRBuilder:
     def __init__(self, entry: Block):
         self.block = entry
         self._entry = entry
-        self._last_constant: Operation | None = None
+        self._top = FunctionTop(entry)
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
         self._depth = 0
 
@@ -120,18 +112,11 @@ class IRBuilder:
     def after(self, value: SSAValue, op: Operation, node: Node, hint: str) -> SSAValue:
         """Insert `op` where `value` is defined, so that it holds wherever `value` does."""
         if isinstance(value, OpResult):
-            block = value.op.parent
-            assert block is not None
-            block.insert_op_after(op, value.op)
+            point = InsertPoint.after(value.op)
         else:
             assert isinstance(value, BlockArgument)
-            block = value.block
-            if block is self._entry and self._last_constant is not None:
-                block.insert_op_after(op, self._last_constant)
-            elif block.first_op is not None:
-                block.insert_op_before(op, block.first_op)
-            else:
-                block.add_op(op)
+            point = self._top.end if value.block is self._entry else InsertPoint.at_start(value.block)
+        Rewriter.insert_op(op, point)
         _stamp(op, node, None)
         suggest_name(op.results[0], hint)
         return op.results[0]
@@ -154,10 +139,7 @@ class IRBuilder:
             TapeflowError: when blocks nest too deep.
         """
         if self._depth == DEEPEST_NESTING:
-            raise node.error(
-                f"blocks are nested more than {DEEPEST_NESTING} deep, which is not supported",
-                "move the inner blocks to a function of their own",
-            )
+            raise node.error(*NESTED_TOO_DEEP)
         outer, self.block = self.block, block
         self._depth += 1
         try:
@@ -173,18 +155,8 @@ class IRBuilder:
         key = (ir, repr((number, imaginary)))
         if (known := self._constants.get(key)) is not None:
             return known
-        if (part := complex_part(ir)) is not None:
-            parts = ArrayAttr([FloatAttr(float(each), part) for each in (number, imaginary)])
-            op = complex.ConstantOp(parts, ComplexType(part))
-        else:
-            op = arith.ConstantOp(_attribute(number, ir))
-        if self._last_constant is not None:
-            self._entry.insert_op_after(op, self._last_constant)
-        elif self._entry.first_op is not None:
-            self._entry.insert_op_before(op, self._entry.first_op)
-        else:
-            self._entry.add_op(op)
-        self._last_constant = op
+        op = constant(number, imaginary, ir)
+        self._top.add(op)
         _stamp(op, node, None)
         (result,) = op.results
         result.name_hint = _constant_hint(number, ir)
@@ -368,13 +340,6 @@ def _stamp(op: Operation, node: Node, name: str | None) -> None:
 def suggest_name(value: SSAValue, name: str) -> None:
     """Let `value` print as `name`, if MLIR takes it; C's identifiers may have letters that MLIR's may not."""
     value.name_hint = name if SSAValue.is_valid_name(name) else None
-
-
-def _attribute(number: Number, ir: Attribute) -> IntegerAttr[IntegerType | IndexType] | FloatAttr:
-    if isinstance(ir, Float32Type | Float64Type):
-        return FloatAttr(float(number), ir)
-    # Only the types of `Scalar` and `index` come here.
-    return IntegerAttr(int(number), cast(IntegerType | IndexType, ir))
 
 
 def _constant_hint(number: Number, ir: Attribute) -> str:

@@ -8,35 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
-from typing import cast
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects import complex as complex_dialect
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    ComplexType,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
-    IntegerType,
     LocationAttr,
     NameLoc,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tapeflow.analysis.complex_pairs import complex_part
 from tapeflow.analysis.source_names import set_result_names, set_source_name
 from tapeflow.errors import TapeflowError
+from tapeflow.frontend.function_top import DEEPEST_NESTING, NESTED_TOO_DEEP, FunctionTop, constant
 from tapeflow.frontend.python_bounds import Linear, always_equal, never_negative
 from tapeflow.frontend.python_source import Positioned, Source
 from tapeflow.frontend.python_types import INDEX, ScalarType
 from tapeflow.frontend.python_values import Number, Scalar
-
-DEEPEST_NESTING = 64
-"""xDSL recurses over nested regions; far deeper ones would overflow Python's stack."""
 
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
@@ -54,7 +42,7 @@ class Builder:
         self.block = entry
         self.place: LocationAttr = source.location(source.tree)
         self._entry = entry
-        self._last_on_top: Operation | None = None
+        self._top = FunctionTop(entry)
         self._on_top: dict[Operation, None] = {}
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
         self._facts: list[Linear] = []
@@ -87,10 +75,7 @@ class Builder:
             TapeflowError: when blocks nest too deep.
         """
         if self._depth == DEEPEST_NESTING:
-            raise self.refuse(
-                f"blocks are nested more than {DEEPEST_NESTING} deep, which is not supported",
-                "move the inner blocks to a function of their own",
-            )
+            raise self.refuse(*NESTED_TOO_DEEP)
         outer, self.block = self.block, block
         known = len(self._facts)
         self._ints.append({})
@@ -123,13 +108,7 @@ class Builder:
     def on_top(self, op: Operation, hint: str | None) -> SSAValue:
         """Insert `op` at the top of the function, after what stands there already, and return its result."""
         op.location = self.place
-        if self._last_on_top is not None:
-            self._entry.insert_op_after(op, self._last_on_top)
-        elif self._entry.first_op is not None:
-            self._entry.insert_op_before(op, self._entry.first_op)
-        else:
-            self._entry.add_op(op)
-        self._last_on_top = op
+        self._top.add(op)
         self._on_top[op] = None
         (result,) = op.results
         result.name_hint = hint
@@ -168,7 +147,7 @@ class Builder:
         if key not in self._constants:
             if isinstance(number, int) and not _LEAST <= number <= _GREATEST:
                 raise self.refuse(f"the integer {number} does not fit 64 bits", "compute with floats")
-            self._constants[key] = self.on_top(_constant(number, ir), _hint(number, ir))
+            self._constants[key] = self.on_top(constant(number.real, number.imag, ir), _hint(number, ir))
         return self._constants[key]
 
     def ssa(self, scalar: Scalar) -> SSAValue:
@@ -302,22 +281,6 @@ class Builder:
             if called is not None and SSAValue.is_valid_name(called):
                 result.name_hint = called
         return op.results
-
-
-def _constant(number: Number, ir: Attribute) -> Operation:
-    if (part := complex_part(ir)) is not None:
-        value = complex(number)
-        return complex_dialect.ConstantOp(
-            ArrayAttr([FloatAttr(value.real, part), FloatAttr(value.imag, part)]), ComplexType(part)
-        )
-    assert not isinstance(number, complex)
-    return arith.ConstantOp(_attribute(number, ir))
-
-
-def _attribute(number: int | float, ir: Attribute) -> IntegerAttr | FloatAttr:
-    if isinstance(ir, Float32Type | Float64Type):
-        return FloatAttr(float(number), ir)
-    return IntegerAttr(int(number), cast(IntegerType | IndexType, ir))
 
 
 def _hint(number: Number, ir: Attribute) -> str:

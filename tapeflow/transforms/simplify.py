@@ -14,7 +14,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tapeflow.analysis.loops import Loop, carried_arguments, initial_values, is_normal, yielded_values
 from tapeflow.analysis.source_names import source_name
@@ -53,13 +53,8 @@ class Constants:
         if known is None:
             constant = arith.ConstantOp(value)
             constant.location = self._builder.place if origin is None else place_of(origin)
-            block = self._builder.insertion_point.block
-            if self._last is not None:
-                block.insert_op_after(constant, self._last)
-            elif block.first_op is not None:
-                block.insert_op_before(constant, block.first_op)
-            else:
-                block.add_op(constant)
+            at_start = InsertPoint.at_start(self._builder.insertion_point.block)
+            Rewriter.insert_op(constant, at_start if self._last is None else InsertPoint.after(self._last))
             self._last = constant
             known = self._known[value] = constant.result
         return known

@@ -11,7 +11,7 @@ import pytest
 
 from tapeflow.errors import TapeflowError
 from tapeflow.frontend.c import DEEPEST_SOURCE, import_c
-from tapeflow.frontend.c_builder import DEEPEST_NESTING
+from tapeflow.frontend.function_top import DEEPEST_NESTING
 
 
 @dataclass(frozen=True)
