@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, SSAValue
 
+from tapeflow.analysis.array_extents import extent_key
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_bindings import Array, Place, Pointer, RecordArray
 from tapeflow.frontend.c_builder import INDEX, Index, IRBuilder, Value
@@ -248,7 +249,7 @@ def _clear_or_copy_structs(call: Node, target: Pointer, expressions: Expressions
 def _cleared(node: Node, expressions: Expressions) -> Pointer:
     """What is cleared or copied: an array, or where in an array that begins."""
     inner = node.stripped
-    pointer = expressions.pointers.value(inner)
+    pointer = expressions.pointers.stored(expressions.pointers.value(inner), node)
     array = pointer.array.type
     if pointer.is_whole or array.rank == 0 or pointer.flat or len(pointer.row) + 1 == array.rank:
         return pointer
@@ -270,45 +271,79 @@ def _element(pointer: Pointer, indices: Sequence[SSAValue], pointers: Pointers, 
 
 def _counts(original: Pointer, cleared: Pointer, size: Node, expressions: Expressions) -> Sequence[Index]:
     """How far loops go to cover `size` bytes: in each dimension, if these are all of both, or over all in sequence."""
-    array_type = cleared.array.type
-    elements = _elements(size, array_type.element.bytes, expressions)
-    if elements is None:
+    array, factors = cleared.array, _factors(size, cleared.array.type.element.bytes, expressions)
+    if factors is None:
         raise size.error(
             "this number of bytes is not a multiple of the element's size that is recognized",
-            f"write it as 'n * sizeof({array_type.element.name})', or as 'sizeof x' of an array x",
+            f"write it as 'n * sizeof({array.type.element.name})'",
         )
-    extents = [extent for extent in array_type.extents if extent is not None]
-    are_whole = cleared.is_whole and original.is_whole and original.array.type.extents == array_type.extents
-    is_all = are_whole and len(extents) == array_type.rank and prod(extents) == elements
-    return extents if is_all else [elements]
+    if not (cleared.is_whole and original.is_whole):
+        return [_product(factors, size, expressions)]
+    extents, others = [
+        [expressions.pointers.extent(each.array, dimension, size) for dimension in range(each.array.type.rank)]
+        for each in (cleared, original)
+    ]
+    keys = [extent_key(extent) for extent in extents]
+    alike = original.array is array or keys == [extent_key(other) for other in others]
+    return extents if alike and _is_product(factors, keys) else [_product(factors, size, expressions)]
+
+
+def _product(factors: Sequence[Index], node: Node, expressions: Expressions) -> Index:
+    total: Index = 1
+    for factor in factors:
+        total = expressions.build.index_binary("*", total, factor, True, node)
+    return total
 
 
 def _elements(size: Node, element_bytes: int, expressions: Expressions) -> Index | None:
     """The number of elements in `size` bytes; None if `size` is no product with a multiple of the element's size."""
+    factors = _factors(size, element_bytes, expressions)
+    return None if factors is None else _product(factors, size, expressions)
+
+
+def _factors(size: Node, element_bytes: int, expressions: Expressions) -> list[Index] | None:
+    """What the number of elements in `size` bytes is a product of; None as for `_elements`."""
     if (known := integer(size)) is not None:
-        return known // element_bytes if known % element_bytes == 0 else None
+        return [known // element_bytes] if known % element_bytes == 0 else None
     inner = size.stripped
     if inner.kind == "CXX_UNARY_EXPR":
-        return _elements_in(inner, element_bytes, expressions)
+        return _extents_of(inner, element_bytes, expressions)
     if inner.kind != "BINARY_OPERATOR" or inner.operator != "*":
         return None
     left, right = inner.children
     for factor, other in ((right, left), (left, right)):
-        if (count := _elements(factor, element_bytes, expressions)) is not None:
-            return expressions.build.index_binary("*", expressions.index(other), count, True, size)
+        if (factors := _factors(factor, element_bytes, expressions)) is not None:
+            return [*_multiplied(other, expressions), *factors]
     return None
 
 
-def _elements_in(size: Node, element_bytes: int, expressions: Expressions) -> Index | None:
-    """The number of elements in `sizeof x` of an array, or of a row of one, with extents that are known at run time."""
+def _multiplied(node: Node, expressions: Expressions) -> list[Index]:
+    inner = node.stripped
+    if inner.kind == "BINARY_OPERATOR" and inner.operator == "*" and integer(inner) is None:
+        return [factor for child in inner.children for factor in _multiplied(child, expressions)]
+    return [expressions.index(node)]
+
+
+def _extents_of(size: Node, element_bytes: int, expressions: Expressions) -> list[Index] | None:
+    """The extents of `x` in `sizeof x`, an array or a row of one with extents that are known at run time."""
     if len(size.children) != 1 or size.children[0].stripped.type.kind != "VARIABLEARRAY":
         return None
     pointer = expressions.pointers.value(size.children[0].stripped)
     array = pointer.array
     if array.type.element.bytes != element_bytes:
         return None
-    count: Index = 1
-    for dimension in range(len(pointer.row), array.type.rank):
-        extent = expressions.pointers.extent(array, dimension, size)
-        count = expressions.build.index_binary("*", count, extent, True, size)
-    return count
+    dimensions = range(len(pointer.row), array.type.rank)
+    return [expressions.pointers.extent(array, dimension, size) for dimension in dimensions]
+
+
+def _is_product(factors: Sequence[Index], keys: Sequence[int | str | SSAValue]) -> bool:
+    """Whether a number of elements is that of an array with extents of these keys: of a product that looks so."""
+    known = [extent_key(factor) for factor in factors]
+    left = [key for key in known if not isinstance(key, int)]
+    for key in keys:
+        if not isinstance(key, int):
+            if key not in left:
+                return False
+            left.remove(key)
+    counted, wanted = (prod(key for key in each if isinstance(key, int)) for each in (known, keys))
+    return not left and counted == wanted

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
 
+from tapeflow.analysis.array_extents import extents_of
 from tapeflow.frontend import c_effects
 from tapeflow.frontend.c_bindings import Array, MovingPointer, Place, Pointer, RecordArray, Slot
 from tapeflow.frontend.c_builder import INDEX, Index, Value
@@ -253,6 +254,8 @@ class Pointers:
         known = array.type.extents[dimension]
         if known is not None:
             return known
+        if isinstance(array.memory.owner, memref.AllocaOp):
+            return tuple(extents_of(array.memory.owner))[dimension]
         number = self._build.index_ssa(dimension, node)
         return self._build.compute(memref.DimOp(array.memory, number), node)
 

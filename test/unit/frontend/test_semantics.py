@@ -329,6 +329,11 @@ ARRAYS = [
          "memcpy(y, t, n * sizeof *t); memset(x, 0, n * m * sizeof(double)); memcpy(x, r, sizeof r); "
          "memset(y[1], 0, 2 * sizeof(double)); }",
          (2, 3, reals(2, 3), reals(3, 2, seed=1))),
+    case("copies_from_the_first_element",
+         "#include <string.h>\ndouble f(int n, int m, double x[n][m]) { double t[n][m], u[2][2]; t[1][0] = 7; "
+         "u[1][0] = 7; memcpy(&t[0][0], &x[0][0], n * m * sizeof(double)); memcpy(u[0], x, 4 * sizeof(double)); "
+         "return t[1][0] + 10 * u[1][0]; }",
+         (2, 3, reals(2, 3))),
 ]  # fmt: skip
 
 
