@@ -85,6 +85,23 @@ void sweep_writes(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t st
     SWEEP(TF_STORE(x, at, 1.0));
 }
 
+/* The same to the model, without the program's own load or store. */
+#define TF_ALONE(A, k, write)                                                                               \\
+    tf_m_array_access(tf_m(tf), TF_M_ADDRESS(A, k), write, TF_M_LINE.offset, TF_M_LINE.slack, TF_M_SITE)
+
+void alone_reads(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step);
+void alone_writes(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step);
+
+void alone_reads(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step)
+{
+    SWEEP(TF_ALONE(x, at, false));
+}
+
+void alone_writes(tf_tape *tf, double *restrict x, ptrdiff_t lines, ptrdiff_t step)
+{
+    SWEEP(TF_ALONE(x, at, true));
+}
+
 ptrdiff_t sweep_chain(const double *x, ptrdiff_t lines, ptrdiff_t step);
 
 /* Not modelled: where a load is depends on the one before it, though not in fact. */
@@ -209,8 +226,9 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
 
     One line follows the other, or three such sequences take turns, or they are those of a matrix's columns, each in
     another row of DRAM, which misses there too. Or they follow no order that any prefetcher could know, so that each
-    misses in the DRAM of the machine that the model runs on as well; beside it stands how fast that is: loads of the
-    same lines without the model, each of which waits for the one before it.
+    misses in the DRAM of the machine that the model runs on as well. Beside each stands what the model takes without
+    the program's own load or store, and how fast that machine is: loads of the same lines without the model, each of
+    which waits for the one before it.
 
     Args:
         machine: with a cache.
@@ -232,9 +250,9 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
             (NO_ORDER, int(lines * _GOLDEN) | 1),
         ):
 
-            def seconds(what: str = what, step: int = step) -> float:
+            def seconds(function: str, step: int = step) -> float:
                 started = time.process_time()
-                library[f"sweep_{what}"](
+                library[function](
                     tape, ctypes.c_void_p(swept.ctypes.data), ctypes.c_ssize_t(lines), ctypes.c_ssize_t(step)
                 )
                 return time.process_time() - started
@@ -244,15 +262,18 @@ def measure_misses(machine: Hardware, repeats: int, lines: int | None = None) ->
                 library.sweep_chain(ctypes.c_void_p(swept.ctypes.data), ctypes.c_ssize_t(lines), ctypes.c_ssize_t(step))
                 return time.process_time() - started
 
-            taken = least(repeats, seconds)
-            counted = counters.read(library, tape)
-            misses = sum(counted[name] for name in MISSES)
-            assert misses == lines == sum(counted[name] for name in ACCESSES), "an access did not miss"
+            taken: dict[str, float] = {}
+            for who in ("sweep", "alone"):
+                taken[who] = least(repeats, lambda who=who, what=what: seconds(f"{who}_{what}"))
+                counted = counters.read(library, tape)
+                misses = sum(counted[name] for name in MISSES)
+                assert misses == lines == sum(counted[name] for name in ACCESSES), "an access did not miss"
             rows.append(
                 {
                     "what": f"{what}, {order}",
                     "accesses": lines,
-                    "misses_per_second": lines / taken,
+                    "misses_per_second": lines / taken["sweep"],
+                    "model_alone_per_second": lines / taken["alone"],
                     "native_chain_per_second": lines / least(repeats, chain),
                 }
             )
@@ -268,10 +289,13 @@ def targets(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]])
         speed = row["accesses_per_second"] / 1e6
         found.append((f"{row['kernel']}: 100 million accesses a second when most hit, {speed:.0f}", speed >= 100))
     for row in misses:
-        speed = row["misses_per_second"] / 1e6
-        # Where the machine misses as well, hardware.md aims at its lower number, 5 to 9 over 128 MB.
-        wanted = 5 if row["what"].endswith(NO_ORDER) else 8
-        found.append((f"{row['what']}: {wanted} million accesses a second when all miss, {speed:.1f}", speed >= wanted))
+        speed, said = row["misses_per_second"] / 1e6, ""
+        if row["what"].endswith(NO_ORDER):  # what the program waits for there is not the model
+            said, speed = (
+                f" by the model alone ({speed:.1f} with the program's own misses)",
+                row["model_alone_per_second"] / 1e6,
+            )
+        found.append((f"{row['what']}: 8 million accesses a second when all miss, {speed:.1f}{said}", speed >= 8))
     if kernels:
         slowest, cpu = (max(row["build_seconds"]["rebuild"][what] for row in kernels) for what in ("wall", "cpu"))
         found.append(
@@ -302,10 +326,13 @@ def table(kernels: Sequence[dict[str, Any]], misses: Sequence[dict[str, Any]], s
             f"| {1e3 * row['build_seconds']['again']['wall']:.0f} |"
         )
     lines += ["", "Every access misses", ""]
-    lines += ["| accesses | how many | million a second | chain of loads natively |", "|---|--:|--:|--:|"]
+    lines += [
+        "| accesses | how many | million a second | the model alone | chain of loads natively |",
+        "|---|--:|--:|--:|--:|",
+    ]
     lines += [
         f"| {row['what']} | {row['accesses']:,} | {row['misses_per_second'] / 1e6:.1f} "
-        f"| {row['native_chain_per_second'] / 1e6:.1f} |"
+        f"| {row['model_alone_per_second'] / 1e6:.1f} | {row['native_chain_per_second'] / 1e6:.1f} |"
         for row in misses
     ]
     return "\n".join(lines) + "\n"

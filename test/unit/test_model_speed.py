@@ -68,7 +68,7 @@ def test_targets_are_of_runs_that_mostly_hit():
     row["build_seconds"] = {"rebuild": {"cpu": 0.6, "wall": 0.4}}
     sparse = row | {"hit_share": 0.9, "accesses_per_second": 1e6}
     misses = [
-        {"what": what, "misses_per_second": speed}
+        {"what": what, "misses_per_second": speed, "model_alone_per_second": 2 * speed}
         for what, speed in (("reads", 9e6), ("reads", 7e6), (f"reads, {model_speed.NO_ORDER}", 7e6))
     ]
     said = model_speed.targets([row, sparse], misses)
