@@ -135,6 +135,8 @@ def _shown(source: str, python: Path) -> str:
         done = subprocess.run([python, "-c", _COMPILE, source], capture_output=True, text=True, timeout=600)
     except OSError as error:
         raise NoEnzymeError(f"{python}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise NoEnzymeError(f"{python} takes more than {error.timeout:g} s") from error
     if "No module named" in done.stderr:
         raise NoEnzymeError(f"{done.stderr.strip().splitlines()[-1]}: {python} -m pip install enzyme-ad jax")
     return done.stderr
