@@ -39,6 +39,10 @@ typedef struct {
     uint32_t combining;                         /* how many there are */
 #endif
     uint64_t mshr[TF_MSHRS]; /* cycle at which each is free again, in rising order */
+#if TF_CACHE_LEVELS > 0
+    tf_way replaced[TF_MSHRS]; /* lines that were replaced on their way, which their registers still know */
+    uint64_t replaced_until;   /* cycle at which the last of them arrives */
+#endif
     tf_site sites[];         /* of each access in the source, where there is a prefetcher */
 } tf_cache;
 

@@ -1,8 +1,8 @@
 /* The cache: set-associative, least recently used out first, write-back, write-allocate, with miss registers.
  *
  * A set keeps its ways in order of use, so the commonest hit touches one entry. A miss takes a miss register (MSHR)
- * until its line arrives; another access to a line on its way merges with it. When all registers are taken the datapath
- * stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
+ * until its line arrives; another access to a line on its way merges with it, also when that line has been replaced since
+ * and so is missing again. When all registers are taken the datapath stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
  *
  * With TF_CACHE_BLOCKING the cache does nothing beside a miss: the next access of any kind waits until it is over, a
  * load for the store before it too.
@@ -52,25 +52,104 @@ static inline void tf_m_hold_mshr(struct tf_model *m, uint64_t t, uint64_t until
     mshr[place] = until;
 }
 
-/* Fetch the line of `address` from cycle `t` on, when a miss register is free; returns the cycle at which it is there,
- * which is not before the level below has taken the `victim`, if there is one to write back. */
-static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint64_t address, uint64_t victim)
+#if TF_CACHE_LEVELS > 0
+/* The cycle at which the level below has taken `victim`, which is replaced at cycle `t`; 0 if it has not to. */
+static inline uint64_t tf_m_evict(struct tf_model *m, uint64_t t, tf_way victim)
 {
-    m->count.cache_fills += TF_CACHE_LEVELS > 0;
-    uint64_t fill = tf_m_below_read(m, t + TF_CACHE_HIT_CYCLES, address);
-    if (victim != TF_NO_LINE && (victim & 1u) != 0)
-        fill = tf_m_later(fill, tf_m_write_back(m, t + TF_CACHE_HIT_CYCLES, victim));
+    if (victim.key == TF_NO_LINE || (victim.key & 1u) == 0) return 0;
+    return tf_m_write_back(m, t + TF_CACHE_HIT_CYCLES, victim.key);
+}
+
+/* Fetch line `number` from cycle `t` on, when a miss register is free; returns the cycle at which it is there, which is
+ * not before the level below has taken the `victim`. */
+static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint64_t number, tf_way victim)
+{
+    m->count.cache_fills++;
+    uint64_t fill = tf_m_below_read(m, t + TF_CACHE_HIT_CYCLES, number * TF_LINE_BYTES);
+    fill = tf_m_later(fill, tf_m_evict(m, t, victim));
     tf_m_hold_mshr(m, t, fill);
     return fill;
 }
 
-/* The same for a miss at schedule time `at`, which may have to wait for a miss register. */
-static inline uint64_t tf_m_fetch_line(struct tf_model *m, uint64_t at, uint64_t address, uint64_t victim)
+/* Line `number`, replaced on its way, is remembered until it arrives at cycle `ready`. At most as many are on their way as
+ * there are registers, so one that has arrived makes place. */
+static TF_SLOW void tf_m_remember_replaced(tf_cache *cache, uint64_t number, uint64_t ready)
 {
-    return tf_m_fill(m, tf_m_take_mshr(m, at, at + tf_m_stalled(m, at)), address, victim);
+    tf_way *place = cache->replaced;
+    for (uint32_t k = 0; k < TF_MSHRS; k++) {
+        tf_way *known = &cache->replaced[k];
+        if (known->ready < place->ready) place = known;
+        if (known->ready != 0 && known->key >> 1 == number) {
+            place = known;
+            break;
+        }
+    }
+    *place = (tf_way){number << 1, ready};
+    cache->replaced_until = tf_m_later(cache->replaced_until, ready);
 }
 
-#if TF_CACHE_LEVELS > 0
+/* What is on its way at cycle `t` is replaced by another line. */
+static inline void tf_m_replaced(struct tf_model *m, uint64_t t, tf_way victim)
+{
+    const uint64_t ready = victim.ready & ~TF_PREFETCHED;
+    if (ready > t) tf_m_remember_replaced(tf_m_caches(m), victim.key >> 1, ready);
+}
+
+/* The cycle at which line `number` arrives, if it was replaced and is on its way at cycle `t`; otherwise 0. */
+static TF_SLOW uint64_t tf_m_find_replaced(const tf_cache *cache, uint64_t t, uint64_t number)
+{
+    for (uint32_t k = 0; k < TF_MSHRS; k++)
+        if (cache->replaced[k].ready > t && cache->replaced[k].key >> 1 == number) return cache->replaced[k].ready;
+    return 0;
+}
+
+/* The register that is in use until cycle `until` is so until cycle `longer`. */
+static TF_SLOW void tf_m_hold_longer(tf_cache *cache, uint64_t until, uint64_t longer)
+{
+    uint32_t k = 0;
+    while (k < TF_MSHRS && cache->mshr[k] != until) k++;
+    if (k == TF_MSHRS) return;
+    for (; k + 1 < TF_MSHRS && cache->mshr[k + 1] < longer; k++) cache->mshr[k] = cache->mshr[k + 1];
+    cache->mshr[k] = longer;
+}
+
+/* Line `number` is missing at cycle `t`. If it is on its way, replaced there, it takes the place of `victim` when it
+ * arrives; returns that cycle, or 0 if it must be fetched. */
+static inline uint64_t tf_m_merge_replaced(struct tf_model *m, uint64_t t, uint64_t number, tf_way victim)
+{
+    tf_cache *cache = tf_m_caches(m);
+    if (TF_LIKELY(cache->replaced_until <= t)) return 0;
+    const uint64_t ready = tf_m_find_replaced(cache, t, number);
+    if (ready == 0) return 0;
+    m->count.replaced_merges++;
+    const uint64_t there = tf_m_later(ready, tf_m_evict(m, t, victim));
+    if (there > ready) tf_m_hold_longer(cache, ready, there);
+    return there;
+}
+
+/* Bring in the missing line `number` in place of `victim`, from cycle `t` on, at which a miss register is free if it has
+ * to be fetched; returns the cycle at which it is there. */
+static inline uint64_t tf_m_bring(struct tf_model *m, uint64_t t, uint64_t number, tf_way victim)
+{
+    uint64_t ready = tf_m_merge_replaced(m, t, number, victim);
+    if (TF_LIKELY(ready == 0)) ready = tf_m_fill(m, t, number, victim);
+    tf_m_replaced(m, t, victim);
+    return ready;
+}
+
+/* The same at schedule time `at`, where it may have to wait for a miss register. */
+static inline uint64_t tf_m_miss(struct tf_model *m, uint64_t at, uint64_t number, tf_way victim)
+{
+    uint64_t t = at + tf_m_stalled(m, at);
+    uint64_t ready = tf_m_merge_replaced(m, t, number, victim);
+    if (TF_LIKELY(ready == 0)) {
+        t = tf_m_take_mshr(m, at, t);
+        ready = tf_m_fill(m, t, number, victim);
+    }
+    tf_m_replaced(m, t, victim);
+    return ready;
+}
+
 /* The way of `set` that holds line `number`; TF_CACHE_WAYS if none does. */
 static inline uint32_t tf_m_find_way(const tf_way *set, uint64_t number)
 {
@@ -102,8 +181,7 @@ static TF_SLOW void tf_m_prefetch(struct tf_model *m, uint64_t t, uint64_t numbe
     tf_way *set = tf_m_set(m, number);
     if (tf_m_find_way(set, number) < TF_CACHE_WAYS || tf_m_mshr_free(m) > t) return;
     m->count.prefetches++;
-    const uint64_t fill = tf_m_fill(m, t, number * TF_LINE_BYTES, set[TF_CACHE_WAYS - 1].key);
-    tf_m_replace_last(set, (tf_way){number << 1, fill | TF_PREFETCHED});
+    tf_m_replace_last(set, (tf_way){number << 1, tf_m_bring(m, t, number, set[TF_CACHE_WAYS - 1]) | TF_PREFETCHED});
 }
 
 /* The access at line `site` of the source came to line `number` of memory, which was missing or prefetched. */
@@ -154,7 +232,7 @@ TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool 
     } else {
         tf_m_count_miss(m, address, write);
         line.key = number << 1 | write;
-        line.ready = tf_m_fetch_line(m, at, address, set[TF_CACHE_WAYS - 1].key);
+        line.ready = tf_m_miss(m, at, number, set[TF_CACHE_WAYS - 1]);
         tf_m_replace_last(set, line);
     }
     ready = line.ready;
@@ -164,16 +242,16 @@ TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool 
     (void)watched;
 #endif
 #else
+    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
     tf_m_count_miss(m, address, write);
-    if (write) {
-        const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
+    if (!write) {
+        ready = tf_m_memory_read(m, t + TF_CACHE_HIT_CYCLES, address);
+    } else {
         if (tf_m_owner(address) == TF_OF_TAPE) m->count.dram_cache_tape_writes++;
         else m->count.dram_cache_array_writes++;
         ready = tf_m_dram(m->dram, t, address, true);
-        tf_m_hold_mshr(m, t, ready);
-    } else {
-        ready = tf_m_fetch_line(m, at, address, TF_NO_LINE);
     }
+    tf_m_hold_mshr(m, t, ready);
 #endif
 #if TF_CACHE_BLOCKING
     m->blocked = tf_m_later(m->blocked, ready);

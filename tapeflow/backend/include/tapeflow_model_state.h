@@ -73,6 +73,7 @@ TF_HOT uint64_t tf_m_later(uint64_t a, uint64_t b)
     X(tape_read_misses)         /* ... */                                                                              \
     X(tape_write_misses)        /* ... */                                                                              \
     X(mshr_merges)              /* hits on a line still on its way */                                                  \
+    X(replaced_merges)          /* lines missing that were on their way still, replaced there: not fetched again */     \
     X(prefetches)               /* lines fetched by the prefetcher */                                                  \
     X(prefetches_used)          /* ... and accessed before they were evicted */                                        \
     X(array_writebacks)         /* dirty lines written back, the final ones included */                                \

@@ -200,7 +200,7 @@ def test_a_whole_gradient(changes: dict[str, object]):
     report = simulate(made, list(kernel.arguments({"n": 30, "m": 40}).values()), hardware=hardware)
     counters = report.counters
     misses = sum(counters[f"{of}_{what}_misses"] for of in ("array", "tape") for what in ("read", "write"))
-    assert counters["cache_fills"] == misses
+    assert counters["cache_fills"] + counters["replaced_merges"] == misses
     assert report.cycles >= report.bounds[0].cycles
     assert (report.energy.parts["second cache"] > 0) == ("second" in changes)
     assert (counters["streamed_lines"] > 0) == ("streaming" in changes)
