@@ -122,15 +122,13 @@ static inline bool tf_m_five_in_window(const tf_activates *activates, uint64_t f
 }
 
 /* An activate at the first clock from `t` on that is tRRD from every other one of the rank, with no five in tFAW. Like
- * the bus's, its clock may lie before those of activates that were asked for earlier. Where tRRD alone decides, clocks
- * are multiples of it: gaps of less would be lost, which a scheduler that sees all that wait does not let happen. */
+ * the bus's, its clock may lie before those of activates that were asked for earlier. */
 static inline uint64_t tf_m_take_activate(tf_activates *activates, uint64_t t)
 {
     const uint64_t count = activates->count;
     const uint64_t first = count > TF_ACTIVATES ? count - TF_ACTIVATES : 0;
     t = tf_m_stretch_skip(&activates->busy, t);
     const uint64_t asked = t;
-    if (4 * TF_DRAM_TRRD >= TF_DRAM_TFAW) t = (t + TF_DRAM_TRRD - 1) / TF_DRAM_TRRD * TF_DRAM_TRRD;
     if (first > 0) t = tf_m_later(t, TF_ACTIVATE(first)); /* what was before is not known any more */
     uint64_t next = count;
     while (next > first && TF_ACTIVATE(next - 1) > t) next--;
