@@ -83,6 +83,18 @@ TF_HOT uint64_t tf_m_lowest_bit(uint64_t bits)
 #endif
 }
 
+/* How many bits lie above the highest one set in `bits`, which is not 0. */
+TF_HOT uint64_t tf_m_leading_zeros(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return (uint64_t)__builtin_clzll(bits);
+#else
+    uint64_t zeros = 0;
+    while ((bits << zeros >> 63) == 0) zeros++;
+    return zeros;
+#endif
+}
+
 /* The slots of `taken`'s 64 that begin a run of `length` (at most 32) free ones within them, a bit each. */
 TF_HOT uint64_t tf_m_calendar_runs(uint64_t taken, uint64_t length)
 {

@@ -12,13 +12,19 @@
 
 #include "tapeflow_model_calendar.h"
 
-#define TF_ACTIVATES 64u
+#define TF_ACTIVATE_WORDS 64u
 
-/* The latest activates of a rank, in rising order of their clocks. */
+/* What is known of the activates of 64 clocks, a bit each. */
 typedef struct {
-    uint64_t at[TF_ACTIVATES]; /* a ring: number k is at k % TF_ACTIVATES */
-    uint64_t count;
-    tf_stretch busy; /* clocks that no activate can have any more */
+    uint64_t closed; /* where no activate can be any more, because of tRRD or tFAW */
+    uint64_t ones;   /* how many there are in the tFAW that begins there, in two binary digits */
+    uint64_t twos;
+} tf_activate_word;
+
+/* The activates of a rank in a window of clocks that moves with time. */
+typedef struct {
+    uint64_t first;                            /* slot of the window's bit 0, a multiple of 64; see TF_ACTIVATE_SLOT */
+    tf_activate_word words[TF_ACTIVATE_WORDS]; /* a ring */
 } tf_activates;
 
 typedef struct {
@@ -108,43 +114,71 @@ static inline void tf_m_refresh(struct tf_dram *dram, uint32_t rank, uint64_t t)
     }
 }
 
-#define TF_ACTIVATE(k) activates->at[(k) % TF_ACTIVATES]
+/* Slot k + TF_ACTIVATE_SLOT is clock k, so that the window begins before whatever an activate closes. */
+#define TF_ACTIVATE_SLOT 64u
+#define TF_ACTIVATE_SLOTS (64u * TF_ACTIVATE_WORDS)
 
-/* Whether an activate at clock `t`, before number `next`, is one of five in tFAW with activates that come after it. */
-static inline bool tf_m_five_in_window(const tf_activates *activates, uint64_t first, uint64_t next, uint64_t t)
+/* Whether tFAW closes any clock that tRRD leaves open, and how far an activate can close clocks on either side. */
+#define TF_FOUR_MATTER (TF_DRAM_TFAW > 4 * TF_DRAM_TRRD)
+#define TF_CLOSES (TF_FOUR_MATTER ? TF_DRAM_TFAW - 1u : TF_DRAM_TRRD - 1u)
+
+typedef char tf_what_an_activate_closes_fits_in_a_word[2 * TF_CLOSES + 1 <= 64 ? 1 : -1];
+
+/* Move the window so that `slot` is three quarters into it: seldom needed again, and enough of the past is kept. */
+static TF_SLOW void tf_m_activates_advance(tf_activates *activates, uint64_t slot)
 {
-    for (uint64_t before = 0; before < 4 && next >= first + before; before++) {
-        const uint64_t last = next + 3 - before;
-        const uint64_t begin = before == 0 ? t : TF_ACTIVATE(next - before);
-        if (last < activates->count && TF_ACTIVATE(last) < begin + TF_DRAM_TFAW) return true;
+    const uint64_t first = (slot & ~(uint64_t)63) - TF_ACTIVATE_SLOTS / 4 * 3;
+    uint64_t at = activates->first;
+    if (first - at > TF_ACTIVATE_SLOTS) at = first - TF_ACTIVATE_SLOTS;
+    for (; at < first; at += 64) activates->words[at / 64 % TF_ACTIVATE_WORDS] = (tf_activate_word){0, 0, 0};
+    activates->first = first;
+}
+
+/* The 64 bits from bit `bit` of `low` on, which `high` comes after. */
+#define TF_LOOK(low, high, bit) ((low) >> (bit) | (high) << 1 << (63 - (bit)))
+
+/* Put an activate at `slot`, which is in the window and open. A tFAW in which it is the fourth is closed; all of these have
+ * `slot` in them, so together they close one run of clocks. Without branches: nobody can tell how they would go. */
+TF_HOT void tf_m_put_activate(tf_activates *activates, uint64_t slot)
+{
+    const uint64_t from = slot - TF_CLOSES;
+    const uint64_t bit = from % 64;
+    tf_activate_word *low = &activates->words[from / 64 % TF_ACTIVATE_WORDS];
+    tf_activate_word *high = &activates->words[(from / 64 + 1) % TF_ACTIVATE_WORDS];
+    uint64_t closed = (((uint64_t)1 << (2 * TF_DRAM_TRRD - 1)) - 1) << (TF_CLOSES - (TF_DRAM_TRRD - 1u)); /* from `from` on */
+    if (TF_FOUR_MATTER) {
+        const uint64_t begins = ((uint64_t)2 << TF_CLOSES) - 1; /* of the tFAWs that have `slot` in them */
+        const uint64_t begins_low = begins << bit, begins_high = begins >> 1 >> (63 - bit);
+        const uint64_t odd_low = low->ones & begins_low, odd_high = high->ones & begins_high;
+        const uint64_t four_low = low->twos & odd_low, four_high = high->twos & odd_high; /* had three */
+        const uint64_t four = TF_LOOK(four_low, four_high, bit);
+        low->ones ^= begins_low;
+        high->ones ^= begins_high;
+        low->twos ^= odd_low;
+        high->twos ^= odd_high;
+        const uint64_t first = tf_m_lowest_bit(four | (uint64_t)1 << 63);
+        const uint64_t above = tf_m_leading_zeros(four | 1u); /* the last one's */
+        closed |= ~(uint64_t)0 << first & ~(uint64_t)0 >> (above - TF_CLOSES); /* none if `four` is 0 */
     }
-    return false;
+    low->closed |= closed << bit;
+    high->closed |= closed >> 1 >> (63 - bit);
 }
 
 /* An activate at the first clock from `t` on that is tRRD from every other one of the rank, with no five in tFAW. Like
- * the bus's, its clock may lie before those of activates that were asked for earlier. Where tRRD alone decides, clocks
- * are multiples of it: gaps of less would be lost, which a scheduler that sees all that wait does not let happen. */
+ * the bus's, its clock may lie before those of activates that were asked for earlier. */
 static inline uint64_t tf_m_take_activate(tf_activates *activates, uint64_t t)
 {
-    const uint64_t count = activates->count;
-    const uint64_t first = count > TF_ACTIVATES ? count - TF_ACTIVATES : 0;
-    t = tf_m_stretch_skip(&activates->busy, t);
-    const uint64_t asked = t;
-    if (4 * TF_DRAM_TRRD >= TF_DRAM_TFAW) t = (t + TF_DRAM_TRRD - 1) / TF_DRAM_TRRD * TF_DRAM_TRRD;
-    if (first > 0) t = tf_m_later(t, TF_ACTIVATE(first)); /* what was before is not known any more */
-    uint64_t next = count;
-    while (next > first && TF_ACTIVATE(next - 1) > t) next--;
-    for (;; next++) {
-        if (next > first) t = tf_m_later(t, TF_ACTIVATE(next - 1) + TF_DRAM_TRRD);
-        if (next >= first + 4) t = tf_m_later(t, TF_ACTIVATE(next - 4) + TF_DRAM_TFAW);
-        if (next == count) break;
-        if (TF_ACTIVATE(next) >= t + TF_DRAM_TRRD && !tf_m_five_in_window(activates, first, next, t)) break;
+    uint64_t slot = tf_m_later(t, activates->first) + TF_ACTIVATE_SLOT; /* what was before is not known any more */
+    uint64_t open;
+    for (;; slot += 64) {
+        if (!TF_LIKELY(slot + 128 <= activates->first + TF_ACTIVATE_SLOTS)) tf_m_activates_advance(activates, slot);
+        const uint64_t low = activates->words[slot / 64 % TF_ACTIVATE_WORDS].closed;
+        open = ~TF_LOOK(low, activates->words[(slot / 64 + 1) % TF_ACTIVATE_WORDS].closed, slot % 64);
+        if (TF_LIKELY(open != 0)) break;
     }
-    for (uint64_t k = count; k > next; k--) TF_ACTIVATE(k) = TF_ACTIVATE(k - 1);
-    TF_ACTIVATE(next) = t;
-    activates->count++;
-    tf_m_stretch_add(&activates->busy, asked, t + 1);
-    return t;
+    slot += tf_m_lowest_bit(open);
+    tf_m_put_activate(activates, slot);
+    return slot - TF_ACTIVATE_SLOT;
 }
 
 /* Open the row of `place` from clock `t` on if it is not open; returns the earliest clock for a column command. */
@@ -179,7 +213,7 @@ TF_HOT uint64_t tf_m_take_bus(struct tf_dram *dram, uint32_t group, uint64_t slo
         const uint64_t window = slot / TF_COLUMN_WINDOW;
         tf_window *columns = &dram->columns[group][window % TF_COLUMN_WINDOWS];
         const bool fresh = (columns->window < window) | (columns->used == 0);
-        const uint32_t used = fresh ? 0 : columns->used;
+        const uint32_t used = columns->used & ((uint32_t)fresh - 1u); /* 0 if fresh, and no branch */
         if (TF_LIKELY((fresh | (columns->window == window)) && used < 8)) {
             columns->window = window;
             columns->used = used + 1;

@@ -218,16 +218,29 @@ def fits(clock: int, others: list[int], trrd: int, tfaw: int) -> bool:
 
 @pytest.mark.parametrize("part", [*PARTS, "HBM2"])
 @settings(deadline=None, max_examples=80)
-@given(wanted=st.lists(st.integers(0, 300), max_size=40))
-def test_activates_are_at_the_first_clock_that_trrd_and_tfaw_allow(part: str, wanted: list[int]):
+@given(asked=st.lists(st.integers(0, 300), max_size=40), drift=st.sampled_from([0, 7, 250, 5000]))
+def test_activates_are_at_the_first_clock_that_trrd_and_tfaw_allow(part: str, asked: list[int], drift: int):
+    wanted = [clock + position * drift for position, clock in enumerate(asked)]
     dram = hardware(part).dram
     trrd, tfaw = int(dram.number("trrd")), int(dram.number("tfaw"))
     with Machine(hardware(part)) as model:
         taken = model.activates(wanted)
-    grid = trrd if 4 * trrd >= tfaw else 1  # LPDDR4: no gaps of less than tRRD
     for position, (clock, least) in enumerate(zip(taken, wanted, strict=True)):
         others = taken[:position]
-        assert clock == next(c for c in range(-(-least // grid) * grid, 10_000, grid) if fits(c, others, trrd, tfaw))
+        assert clock == next(c for c in range(least, least + 10_000) if fits(c, others, trrd, tfaw))
+
+
+# Clocks of the controller, tRCD, CL and a burst.
+COLD = {"DDR4-2400": 2 + 17 + 17 + 4, "LPDDR4-2400": 2 + 15 + 17 + 8, "HBM2": 2 + 14 + 14 + 2}
+
+
+@pytest.mark.parametrize("part", COLD)
+@pytest.mark.parametrize("clock_ghz", [1.0, 2.0])
+def test_one_cold_read_waits_for_no_activate_but_its_own(part: str, clock_ghz: float):
+    machine = hardware(part).with_(clock_ghz=clock_ghz)
+    with Machine(machine) as model:
+        cycles = model.dram(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=bool), 1)
+    assert cycles == math.ceil(COLD[part] * machine.dram.clock_ps / machine.cycle_ps)
 
 
 def test_hbm2_streams_at_the_rate_of_its_bus():
