@@ -31,15 +31,14 @@ MODEL_FLAGS = (*PROGRAM_FLAGS, "-DTF_MODEL")
 
 PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tapeflow_dram.c": (("dram",), ("-O2",)),
-    "tapeflow_cache.c": (("cache", "clock", "reuse"), ()),
+    "tapeflow_cache.c": (("cache", "clock", "reuse"), ("-O2",)),
     "tapeflow_rest.c": (("call", "memory", "spad", "timeline"), ("-Og",)),
 }
 """Translation units of the machine: which `tapeflow_model_*.c` each has, and further flags.
 
-DRAM, which is large and changes least, so that its speed may cost compile time, and the cache, whose geometry changes
-most often, are on their own. What is left
-runs once a tile or once a call; it is compiled for little, as it takes the longest. Each unit costs 40 ms of reading
-headers."""
+What a miss goes through is compiled for speed: DRAM, which is large and changes least, and the cache, whose geometry
+changes most often, each on its own. What is left runs once a tile or once a call; it is compiled for little, as it
+takes the longest. Each unit costs 40 ms of reading headers."""
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)

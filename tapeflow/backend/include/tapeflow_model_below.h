@@ -28,6 +28,16 @@ typedef struct {
     uint64_t bytes;
 } tf_combined;
 
+/* An access that is put off. */
+typedef struct {
+    uint64_t address_write; /* the address, shifted left once, with a bit for a store below */
+    uint64_t tau;           /* schedule time at which its iteration begins */
+    uint64_t at;            /* ... and at which it is issued */
+    uint64_t slack_site;    /* cycles until a loaded value is needed, and below, in 32 bits, the line of the source */
+} tf_put_off;
+
+#define TF_MOST_PUT_OFF 64
+
 /* The caches, behind the model in memory. */
 typedef struct {
     tf_way ways[TF_CACHE_LINES]; /* first: tf_m_set finds them */
@@ -43,6 +53,13 @@ typedef struct {
     tf_way replaced[TF_MSHRS]; /* lines that were replaced on their way, which their registers still know */
     uint64_t replaced_until;   /* cycle at which the last of them arrives */
 #endif
+    uint64_t until_asked;                /* misses until it is asked whether most accesses miss */
+    uint64_t misses_then, accesses_then; /* when it was asked last */
+    uint64_t stalled;                    /* while accesses are put off: the model's own */
+    uint64_t settled;                    /* ... up to which schedule time its waits are the past */
+    uint32_t waiting;                    /* ... likewise the model's own */
+    tf_put_off *put_off_end;
+    tf_put_off put_off[TF_MOST_PUT_OFF];
     tf_site sites[];         /* of each access in the source, where there is a prefetcher */
 } tf_cache;
 

@@ -10,10 +10,19 @@
  * With TF_PREFETCH_LINES a stride prefetcher watches, for each access in the source, the lines that miss or that it
  * fetched itself: when two steps in a row are alike, of either sign, it fetches so many lines further along, where a
  * miss register is free.
+ *
+ * Where three of four accesses miss, or more, they are put off, and then done many at a time. Nothing but times and counters
+ * depends on when they are, and the program's own accesses follow one another so closely meanwhile that they overlap
+ * where they miss in the machine that simulates. What is put off is done before anybody asks how long the datapath has
+ * stalled (tf_m_up_to_date). A blocking cache asks at every access, and a timeline wants to know at every block.
  */
 #include "tapeflow_model_cache.h"
 
 #include "tapeflow_model_below.h"
+
+#ifndef TF_PUTS_OFF
+#define TF_PUTS_OFF (!TF_CACHE_BLOCKING && !TF_TIMELINE)
+#endif
 
 /* Write a line back; returns the cycle at which the level below has taken it. */
 static TF_SLOW uint64_t tf_m_write_back(struct tf_model *m, uint64_t t, uint64_t key)
@@ -140,7 +149,7 @@ static inline uint64_t tf_m_bring(struct tf_model *m, uint64_t t, uint64_t numbe
 /* The same at schedule time `at`, where it may have to wait for a miss register. */
 static inline uint64_t tf_m_miss(struct tf_model *m, uint64_t at, uint64_t number, tf_way victim)
 {
-    uint64_t t = at + tf_m_stalled(m, at);
+    uint64_t t = at + tf_m_stalled_now(m, at);
     uint64_t ready = tf_m_merge_replaced(m, t, number, victim);
     if (TF_LIKELY(ready == 0)) {
         t = tf_m_take_mshr(m, at, t);
@@ -208,9 +217,36 @@ TF_HOT void tf_m_count_miss(struct tf_model *m, uint64_t address, bool write)
     }
 }
 
-/* An access that is not a plain hit on the most recent way: another way, a line on its way, or a miss. */
-TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack,
-                                     uint32_t site)
+/* From now on accesses are put off. */
+static inline void tf_m_put_off(struct tf_model *m)
+{
+    tf_cache *cache = tf_m_caches(m);
+    cache->put_off_end = cache->put_off;
+    cache->settled = m->tau;
+    cache->stalled = m->stalled;
+    cache->waiting = m->waiting;
+    m->stalled = TF_PUT_OFF;
+    m->waiting = 0; /* no step asks for them */
+}
+
+/* Put accesses off from now on if three of four, or more, have missed since this was asked before. */
+static TF_SLOW void tf_m_put_off_if_most_miss(struct tf_model *m)
+{
+    tf_cache *cache = tf_m_caches(m);
+    const tf_counter_set *count = &m->count;
+    const uint64_t accesses = count->array_reads + count->array_writes + count->tape_reads + count->tape_writes;
+    const uint64_t misses = count->array_read_misses + count->array_write_misses + count->tape_read_misses +
+                            count->tape_write_misses;
+    const bool most = 3 * (accesses - cache->accesses_then) <= 4 * (misses - cache->misses_then);
+    cache->accesses_then = accesses;
+    cache->misses_then = misses;
+    cache->until_asked = TF_MOST_PUT_OFF + 1; /* more than are put off */
+    if (most) tf_m_put_off(m);
+}
+
+/* An access to any way of the cache, to a line that is there, on its way, or missing. */
+static TF_SLOW void tf_m_access(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack,
+                                uint32_t site)
 {
     uint64_t ready;
     (void)site;
@@ -225,25 +261,27 @@ TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool 
         watched = (line.ready & TF_PREFETCHED) != 0;
         if (watched) m->count.prefetches_used++;
         line.ready &= ~TF_PREFETCHED;
-        if (line.ready > at + tf_m_stalled(m, at)) m->count.mshr_merges++;
+        if (line.ready > at + tf_m_stalled_now(m, at)) m->count.mshr_merges++;
         line.key |= write;
         memmove(set + 1, set, way * sizeof *set);
         set[0] = line;
     } else {
         tf_m_count_miss(m, address, write);
+        tf_m_caches(m)->until_asked--;
         line.key = number << 1 | write;
         line.ready = tf_m_miss(m, at, number, set[TF_CACHE_WAYS - 1]);
         tf_m_replace_last(set, line);
     }
     ready = line.ready;
 #if TF_PREFETCH_LINES > 0
-    if (watched) tf_m_train(m, at + tf_m_stalled(m, at), number, site);
+    if (watched) tf_m_train(m, at + tf_m_stalled_now(m, at), number, site);
 #else
     (void)watched;
 #endif
 #else
-    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
+    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled_now(m, at));
     tf_m_count_miss(m, address, write);
+    tf_m_caches(m)->until_asked--;
     if (!write) {
         ready = tf_m_memory_read(m, t + TF_CACHE_HIT_CYCLES, address);
     } else {
@@ -257,6 +295,54 @@ TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool 
     m->blocked = tf_m_later(m->blocked, ready);
 #endif
     if (!write) tf_m_wait(m, at + TF_CACHE_HIT_CYCLES + slack, ready, TF_WAIT_FILL);
+    if (TF_PUTS_OFF && tf_m_caches(m)->until_asked == 0) tf_m_put_off_if_most_miss(m);
+}
+
+/* The iteration at hand begins at schedule time `tau`: what was stalled before it is settled there, as a step does it. */
+static inline void tf_m_settle_at(struct tf_model *m, uint64_t tau)
+{
+    tf_cache *cache = tf_m_caches(m);
+    m->tau = tau;
+    if (m->waiting != 0 && tau > cache->settled) tf_m_settle(m);
+    cache->settled = tau;
+}
+
+/* What was put off is done now, in its order and at its times. */
+TF_PART TF_SLOW void tf_m_catch_up(struct tf_model *m)
+{
+    tf_cache *cache = tf_m_caches(m);
+    const uint64_t tau = m->tau;
+    m->stalled = cache->stalled;
+    m->waiting = cache->waiting;
+    for (const tf_put_off *put = cache->put_off; put < cache->put_off_end; put++) {
+        tf_m_settle_at(m, put->tau);
+        tf_m_access(m, put->address_write >> 1, (put->address_write & 1u) != 0, put->at, put->slack_site >> 32,
+                    (uint32_t)put->slack_site);
+    }
+    tf_m_settle_at(m, tau);
+}
+
+/* As many are put off as there is room for. */
+static TF_SLOW void tf_m_put_off_full(struct tf_model *m)
+{
+    tf_m_catch_up(m);
+    tf_m_put_off_if_most_miss(m);
+}
+
+/* An access that is not a plain hit on the most recent way. To put it off takes few stores, and no registers of the
+ * caller's: a processor keeps only so many stores behind one that waits for its line. */
+TF_PART TF_SLOW void tf_m_cache_slow(struct tf_model *m, uint64_t address, bool write, uint64_t at, uint64_t slack,
+                                     uint32_t site)
+{
+    if (!TF_PUTS_OFF || m->stalled != TF_PUT_OFF) {
+        tf_m_access(m, address, write, at, slack, site);
+        return;
+    }
+    tf_cache *cache = tf_m_caches(m);
+    tf_put_off *put = cache->put_off_end;
+    *put = (tf_put_off){address << 1 | write, m->tau, at, slack << 32 | site};
+    cache->put_off_end = put + 1;
+    if (put + 1 == cache->put_off + TF_MOST_PUT_OFF) tf_m_put_off_full(m);
 }
 
 /* A load and a store of the same element of which the load is no plain hit. */
@@ -273,7 +359,7 @@ static TF_SLOW void tf_m_stream_out_line(struct tf_model *m, uint32_t k, uint64_
 {
     tf_cache *cache = tf_m_caches(m);
     const uint64_t number = cache->combined[k].number;
-    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled(m, at));
+    const uint64_t t = tf_m_take_mshr(m, at, at + tf_m_stalled_now(m, at));
     m->count.streamed_lines++;
     tf_m_hold_mshr(m, t, tf_m_memory_write(m, t, number));
     tf_m_below_forget(m, number);
@@ -312,6 +398,7 @@ static TF_SLOW bool tf_m_combine(struct tf_model *m, uint64_t number, uint64_t b
 
 TF_PART TF_SLOW bool tf_m_goes_past(struct tf_model *m, uint64_t number, uint64_t bytes, bool write, uint64_t at)
 {
+    tf_m_up_to_date(m);
     if (write) return tf_m_combine(m, number, bytes, at);
     const tf_cache *cache = tf_m_caches(m);
     const uint32_t k = tf_m_combined(cache, number);
@@ -355,6 +442,7 @@ TF_PART TF_COLD void tf_m_cache_reset(struct tf_model *m)
 {
     tf_cache *cache = tf_m_caches(m);
     for (size_t k = 0; k < TF_CACHE_LINES; k++) cache->ways[k].key = TF_NO_LINE;
+    cache->until_asked = TF_MOST_PUT_OFF + 1;
 #if TF_CACHE_LEVELS > 1
     for (size_t k = 0; k < TF_SECOND_LINES; k++) cache->second[k].key = TF_NO_LINE;
 #endif

@@ -15,7 +15,7 @@ typedef struct {
     uint64_t ready; /* cycle at which its fill arrives, plus TF_PREFETCHED until it is first used */
 } tf_way;
 
-#define TF_PREFETCHED ((uint64_t)1 << 63)
+#define TF_PREFETCHED ((uint64_t)1 << 62)
 #define TF_NO_LINE (~(uint64_t)1)
 
 #if TF_CACHE_LEVELS > 0
@@ -47,6 +47,12 @@ TF_HOT tf_way *tf_m_set(struct tf_model *m, uint64_t number)
 }
 #endif
 
+/* Whether what `way` holds is there at the start of the iteration at hand. */
+TF_HOT bool tf_m_there(const struct tf_model *m, const tf_way *way)
+{
+    return (int64_t)way->ready <= (int64_t)(m->tau + m->stalled); /* a negative time while accesses are put off */
+}
+
 /* One access that lies within a line, by line `site` of the source; its energy is counted by the caller. */
 TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_t offset, uint32_t slack, uint32_t site)
 {
@@ -57,7 +63,7 @@ TF_HOT void tf_m_cache(struct tf_model *m, uint64_t address, bool write, uint32_
 #if TF_CACHE_LEVELS > 0
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);
-    if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {
+    if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && tf_m_there(m, way))) {
         if (write) way->key = number << 1 | 1u;
         return;
     }
@@ -82,7 +88,7 @@ TF_HOT void tf_m_array_update(struct tf_model *m, uint64_t address, uint32_t off
 #if TF_CACHE_LEVELS > 0 && !TF_REUSE && !TF_CACHE_BLOCKING
     const uint64_t number = address / TF_LINE_BYTES;
     tf_way *way = tf_m_set(m, number);
-    if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && way->ready <= m->tau + m->stalled)) {
+    if (TF_LIKELY((way->key | 1u) == (number << 1 | 1u) && tf_m_there(m, way))) {
         way->key = number << 1 | 1u;
         return;
     }

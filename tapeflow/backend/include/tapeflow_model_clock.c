@@ -38,7 +38,8 @@ TF_PART TF_SLOW void tf_m_settle(struct tf_model *m)
 /* At schedule time `at` the datapath cannot go on before cycle `until`. */
 TF_PART TF_SLOW void tf_m_wait(struct tf_model *m, uint64_t at, uint64_t until, uint32_t cause)
 {
-    if (until <= at || until - at <= tf_m_stalled(m, at)) return;
+    tf_m_up_to_date(m);
+    if (until <= at || until - at <= tf_m_stalled_now(m, at)) return;
     const uint64_t need = until - at;
     if (m->waiting == TF_WAITS) tf_m_settle_first(m, 1);
     uint32_t place = 0;
@@ -61,6 +62,7 @@ TF_PART TF_SLOW void tf_m_wait(struct tf_model *m, uint64_t at, uint64_t until, 
 TF_PART TF_SLOW void tf_m_hold(struct tf_model *m, uint64_t *counter, uint32_t cause)
 {
     uint32_t met = 0;
+    tf_m_up_to_date(m);
     tf_m_timeline_stall(m, cause, m->tau + m->stalled, 1);
     m->stalled++;
     (*counter)++;
@@ -72,6 +74,7 @@ TF_PART TF_SLOW void tf_m_hold(struct tf_model *m, uint64_t *counter, uint32_t c
 /* The end of all blocks: the cycle at which the last operation is done. */
 TF_PART TF_COLD uint64_t tf_m_now_after_all(struct tf_model *m)
 {
+    tf_m_up_to_date(m);
     m->tau += m->drain;
     m->drain = 0;
     m->line = 0;

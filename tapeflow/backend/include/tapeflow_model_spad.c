@@ -44,6 +44,7 @@ TF_PART TF_COLD void tf_m_pad_reset(struct tf_pad *pad)
 /* Move one tile by DMA from cycle `t` on; returns the cycle at which the transfer has ended. */
 TF_PART TF_SLOW uint64_t tf_m_dma(struct tf_model *m, uint64_t t, uint64_t address, uint64_t bytes, bool write)
 {
+    tf_m_up_to_date(m);
     struct tf_pad *pad = m->pad;
     const uint64_t first = address / TF_DRAM_BURST_BYTES;
     const uint64_t last = (address + bytes - 1) / TF_DRAM_BURST_BYTES;
@@ -102,6 +103,7 @@ static TF_COLD void tf_m_stream_open(struct tf_model *m, tf_stream *stream, tf_b
     buffers[0].holds = true;
     m->count.spad_copies += copies;
     for (uint32_t k = 1; k < copies; k++) buffers[k].since = TF_NEVER;
+    tf_m_up_to_date(m);
     buffers[0].since = m->tau + m->stalled;
     tf_m_timeline_open(m, &stream->track, m->tau + m->stalled);
 }
@@ -128,7 +130,7 @@ static inline uint64_t tf_m_stream_at(const struct tf_model *m, const tf_stream 
 }
 
 /* The cycle at which the datapath stands for this stream, the stalls known of by now included. */
-static inline uint64_t tf_m_stream_now(const struct tf_model *m, const tf_stream *stream)
+static inline uint64_t tf_m_stream_now(struct tf_model *m, const tf_stream *stream)
 {
     const uint64_t at = tf_m_stream_at(m, stream);
     return at + tf_m_stalled(m, at);

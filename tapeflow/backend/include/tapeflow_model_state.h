@@ -6,7 +6,7 @@
  * The model is built in one of two ways. Without TF_MODEL_UNITS whatever includes tapeflow_rt.h has all of it. With
  * TF_MODEL_UNITS that has only the way of a hit, and the parts are translation units of their own: none of them knows
  * the program, and each mentions only those constants of "tf_machine.h" that it depends on, so that it is compiled
- * again when one of these changes (tapeflow/backend/model_units.py).
+ * again when one of these changes (tapeflow/backend/model_build.py).
  */
 #ifndef TAPEFLOW_MODEL_STATE_H
 #define TAPEFLOW_MODEL_STATE_H
@@ -131,10 +131,13 @@ enum { TF_WAIT_FILL = 0, TF_WAIT_MSHR = 1, TF_WAIT_DMA = 2, TF_WAIT_START = 3, T
 
 #define TF_WAITS 64
 
+/* In place of the cycles stalled: no line is ever there in time. */
+#define TF_PUT_OFF ((uint64_t)0 - ((uint64_t)1 << 61))
+
 struct tf_model {
     /* clock */
     uint64_t tau;     /* schedule time at which the iteration at hand begins, stalls not counted */
-    uint64_t stalled; /* cycles stalled before `tau` */
+    uint64_t stalled; /* cycles stalled before `tau`; TF_PUT_OFF while accesses are put off */
     uint64_t drain;   /* cycles from `tau` to the end of the block at hand */
     uint32_t line;    /* of the last TF_STEP */
     uint32_t waiting; /* entries of `waits` */

@@ -20,6 +20,8 @@ void drive_stack(tf_tape *tf, size_t n, const uint8_t *push, uint64_t *popped, u
 void drive_tiles(tf_tape *tf, uint32_t copies, size_t records, size_t tiles, uint32_t compute);
 ptrdiff_t drive_reach(ptrdiff_t j, ptrdiff_t end, ptrdiff_t step, uint64_t records, int down);
 void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset, const uint32_t *bytes, const int8_t *turn);
+void drive_mixed(tf_tape *tf, size_t steps, size_t each, const uint64_t *address, const uint8_t *what,
+                 const uint32_t *offset, uint32_t slack);
 size_t drive_poison(tf_tape *tf, size_t records);
 void drive_reserved(tf_tape *tf, size_t reserved, size_t recorded, int stream);
 
@@ -91,6 +93,25 @@ void drive_banks(tf_tape *tf, size_t steps, size_t each, const uint32_t *offset,
             if (turn[j] > 0) tf_m_write(tf_m(tf), stream, record, bytes[j], offset[j]);
             else tf_m_read(tf_m(tf), stream, back, bytes[j], offset[j]);
         }
+    }
+}
+
+/* In each step, a cycle after the one before, `each` accesses `offset` cycles into it: loads (0), stores (1), and records
+ * of a buffer that never travels, written (2) or read back (3). */
+void drive_mixed(tf_tape *tf, size_t steps, size_t each, const uint64_t *address, const uint8_t *what,
+                 const uint32_t *offset, uint32_t slack)
+{
+    struct tf_model *m = tf_m(tf);
+    tf_stream stream;
+    tf_buffer buffer;
+    uint64_t value = 1;
+    tf_m_stream_open_growing(m, &stream, &buffer, 1, sizeof value, 64);
+    for (size_t k = 0; k < steps; k++) {
+        tf_m_step(m, 1, 1, 1);
+        for (size_t j = k * each; j < (k + 1) * each; j++)
+            if (what[j] == 2) tf_m_write(m, &stream, &value, sizeof value, offset[j]);
+            else if (what[j] == 3) tf_m_read(m, &stream, &value, sizeof value, offset[j]);
+            else tf_m_array_access(m, address[j], what[j] != 0, offset[j], slack, 1);
     }
 }
 

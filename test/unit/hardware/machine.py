@@ -145,6 +145,16 @@ class Machine:
         )
         return [int(value) for value in popped[: len(push) - int(push.sum())]]
 
+    def mixed(self, steps: Sequence[Sequence[tuple[int, int, int]]], slack: int):
+        """In each step, a cycle apart, accesses: 0 load, 1 store, 2 record, 3 replay; address; cycles into it."""
+        flat = [access for step in steps for access in step]
+        what = np.asarray([access[0] for access in flat], dtype=np.uint8)
+        addresses = np.asarray([access[1] for access in flat], dtype=np.uint64) + np.uint64(1 << 32)
+        offsets = np.asarray([access[2] for access in flat], dtype=np.uint32)
+        counts = [ctypes.c_size_t(len(steps)), ctypes.c_size_t(len(steps[0]))]
+        pointers = [_pointer(part) for part in (addresses, what, offsets)]
+        self.library.drive_mixed(self.tape, *counts, *pointers, slack)
+
     def banks(self, steps: Sequence[Sequence[tuple[int, int, int]]]):
         """In each step, a cycle apart, accesses of records: cycles into it, bytes, buffer (with a minus to read)."""
         each = len(steps[0])

@@ -167,6 +167,76 @@ def test_timing_changes_no_count():
     assert len({run["cycles"] for run in runs}) == len(runs)
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    parts=st.lists(
+        st.tuples(
+            st.integers(0, 10_000),
+            st.sampled_from([8, 64, 4096, 40_000]),
+            st.sampled_from([0.0, 0.5, 1.0]),
+            st.sampled_from([0, 3, 1000]),
+            st.sampled_from(["", "tape", "stack"]),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+@pytest.mark.parametrize(
+    "changes", [{}, {"prefetch_lines": 2, "streaming_buffers": 2}, {"mshrs": 1}, {"ways": 1}], ids=str
+)
+def test_accesses_that_are_put_off_count_as_those_that_are_not(
+    changes: dict[str, object], parts: list[tuple[int, int, float, int, str]]
+):
+    hardware = Hardware.preset("stream-1k").with_(name="test", cache={"size_bytes": 2048, **changes})
+    runs = []
+    for put_off in (0, 1):
+        with Machine(hardware, f"-DTF_PUTS_OFF={put_off}") as model:
+            for seed, words, stores, slack, then in parts:
+                shape = random.Random(seed)
+                addresses = [8 * shape.randrange(words) for _ in range(200)]
+                model.accesses(addresses, [shape.random() < stores for _ in addresses], slack)
+                if then == "tape":
+                    model.records([True] * 25 + [False] * 15, 24)
+                elif then == "stack":
+                    model.stack([True] * 40, 2, 4)
+            runs.append(model.counters())
+    assert runs[0] == runs[1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    words=st.sampled_from([64, 4096, 40_000]),
+    spad=st.sampled_from([0.0, 0.05, 0.5]),
+    slack=st.sampled_from([0, 3, 1000]),
+)
+def test_accesses_are_put_off_beside_a_scratchpad_with_conflicts(seed: int, words: int, spad: float, slack: int):
+    hardware = Hardware.preset("stream-1k").with_(
+        name="test",
+        cache={"size_bytes": 2048, "mshrs": 2},
+        scratchpad={"size_bytes": 2048, "ports": 2, "banks": 4, "access_cycles": 2},
+    )
+    shape = random.Random(seed)
+    steps, held = [], 0
+    for _ in range(120):
+        step = []
+        for _ in range(5):
+            what = shape.randrange(2)
+            if shape.random() < spad:
+                what = 3 if held == 60 or (held > 0 and shape.random() < 0.5) else 2
+                held += 1 if what == 2 else -1
+            step.append((what, 8 * shape.randrange(words), shape.randrange(4)))
+        steps.append(step)
+    runs = []
+    for put_off in (0, 1):
+        with Machine(hardware, f"-DTF_PUTS_OFF={put_off}") as model:
+            model.mixed(steps, slack)
+            assert model.error is None
+            runs.append(model.counters())
+    assert runs[0] == runs[1]
+    assert spad < 0.5 or runs[0]["stall_bank"] > 0
+
+
 def test_two_runs_are_alike():
     shape = random.Random(3)
     addresses = [8 * shape.randrange(20000) for _ in range(5000)]
