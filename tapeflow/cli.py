@@ -403,8 +403,8 @@ def _simulate_kernel(
     from tapeflow.simulation import simulate as simulate_gradient
 
     reports: list[Report] = []
-    for name in names:
-        chosen = machine(name)
+    # Every machine is found before the first one runs.
+    for chosen in [machine(name) for name in names]:
         options = options_for(chosen).model_copy(update={"inline_limit": inline_limit})
         made = gradient(kernel, wrt=about[0], options=options, outputs=about[1])
         arguments = _arguments(made.parameters, *given)
@@ -423,8 +423,7 @@ def _simulate_object(
     native = NativeObject(objects, entry, source)
     arguments = _arguments(native.parameters, *given)
     reports: list[Report] = []
-    for name in names:
-        chosen = machine(name)
+    for chosen in [machine(name) for name in names]:
         with _working(f"running {entry} on {chosen.name}"):
             reports.append(object_report(native, native.run(arguments, hardware=chosen, **issue), chosen))
     return reports

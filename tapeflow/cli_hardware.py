@@ -8,7 +8,9 @@ import typer
 import yaml
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from tapeflow.cli_json import Json, print_json
 
@@ -21,6 +23,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
+
+_WIDE = 110
+"""Characters a line from which on what has a column of text is a table."""
 
 Machine = Annotated[str, typer.Argument(help="A preset, or a YAML file of one.", show_default=False)]
 
@@ -38,6 +43,13 @@ def list_machines(as_json: Json = False) -> None:
     machines = sorted(map(Hardware.preset, Hardware.presets()), key=lambda machine: (machine.sram_bytes, machine.name))
     if as_json:
         print_json({machine.name: _summary(machine) for machine in machines})
+        return
+    if _console().width < _WIDE:
+        names = max(len(machine.name) for machine in machines)
+        sizes = max(len(str(machine.sram_bytes)) for machine in machines)
+        for machine in machines:
+            line = f"{machine.name:<{names}}  {machine.sram_bytes:>{sizes}} B  {_tape(machine)}"
+            _print_paragraph(line, machine.description)
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("machine", no_wrap=True)
@@ -71,7 +83,7 @@ def show(
     if as_json:
         print_json(found.model_dump(mode="json"))
     elif fields:
-        _print(_described(found))
+        _print_described(found)
     else:
         print(yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
 
@@ -115,9 +127,20 @@ def diff(machine: Machine, other: Machine, as_json: Json = False) -> None:
     print(f"not equal: {'; '.join(unequal)}" if unequal else "equal in all that a comparison must keep equal")
 
 
-def _print(table: Table) -> None:
+def _console() -> Console:
     """Names as they are: brackets and colons in them are no styles and no emoji."""
-    Console(markup=False, emoji=False).print(table)
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def _print(table: Table) -> None:
+    _console().print(table)
+
+
+def _print_paragraph(line: str, *texts: str) -> None:
+    """A row of a table on lines of its own, where a column of text beside the others would be a word wide."""
+    _console().print(Text(line, "bold"))
+    for text in texts:
+        _console().print(Padding(Text(text), (0, 0, 0, 4), expand=False))
 
 
 def _summary(machine: Hardware) -> dict[str, Any]:
@@ -139,17 +162,28 @@ def _tape(machine: Hardware) -> str:
     return f"{'streamed' if pipeline.stream else 'copied'}, {pipeline.spad_bytes} B"
 
 
-def _described(machine: Hardware) -> Table:
+def _print_described(machine: Hardware) -> None:
     from tapeflow.hardware.fields import field_texts, flat_fields
 
     texts = field_texts()
+    if _console().width < _WIDE:
+        for name, value in flat_fields(machine).items():
+            text = texts[name]
+            line = f"{name}: {_shown(value)}" + (f" {text.unit}" if _counts(value) else "")
+            _print_paragraph(line, text.description, f"Source: {text.source}")
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("field", "value", "unit", "what it is", "source"):
         table.add_column(heading, overflow="fold")
     for name, value in flat_fields(machine).items():
         text = texts[name]
         table.add_row(name, _shown(value), text.unit, text.description, text.source)
-    return table
+    _print(table)
+
+
+def _counts(value: object) -> bool:
+    """Whether a unit says something about `value`."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _shown(value: object) -> str:

@@ -36,12 +36,13 @@ def check_places(timeline: Path | None, report: Path | None) -> None:
 def timeline_file(report: Report, path: Path) -> dict[Path, str | bytes]:
     """The timeline of `report`, which has one, as the file `path`: a trace, or a picture, by its ending."""
     from tapeflow.hardware.figures import png, timeline_figure
+    from tapeflow.hardware.report import stall_texts
     from tapeflow.hardware.timeline import chrome_trace
 
     if report.timeline is None:
         raise AssertionError("the run was not recorded")
     if path.suffix == ".png":
-        return {path: png(timeline_figure(report.timeline))}
+        return {path: png(timeline_figure(report.timeline, stalls=stall_texts(report.hardware)))}
     about = {
         "what": report.label,
         "hardware": report.hardware.model_dump(mode="json"),

@@ -70,7 +70,8 @@ def load(
 
     Raises:
         FileNotFoundError: there is no such file.
-        TapeflowError: the source is not in the supported language, or has no such function; or a file cannot be linked.
+        TapeflowError: the source is a folder, or not in the supported language, or has no such function; or a file
+            cannot be linked.
     """
     kernel = _load_file(Path(source), function) if isinstance(source, (str, Path)) else _load_python(source)
     return replace(kernel, link=linkable(link))
@@ -99,6 +100,8 @@ def _load_python(function: Callable[..., Any]) -> Kernel:
 
 
 def _load_file(source: Path, function: str | None) -> Kernel:
+    if source.is_dir():
+        raise TapeflowError(f"{source} is a folder", hint="pass a file in it: C source (.c) or MLIR text (.mlir)")
     if not source.is_file():
         raise FileNotFoundError(f"{source}: no such file")
     module = _import(source, function)
@@ -115,10 +118,15 @@ def _import(source: Path, function: str | None) -> ModuleOp:
             from tapeflow.frontend.mlir import import_mlir
 
             return import_mlir(source)
-        case suffix:
+        case ".py":
             raise TapeflowError(
-                f"{source}: no frontend for '{suffix}' files", hint="pass C source (.c) or MLIR text (.mlir)"
+                f"{source}: a Python kernel is a function in a program, not a file",
+                hint="mark it @tapeflow.kernel and differentiate it in Python: tapeflow.gradient(f, wrt=['x'])(...); "
+                "see docs/python.md",
             )
+        case suffix:
+            what = f"'{suffix}' files" if suffix else "files without a suffix"
+            raise TapeflowError(f"{source}: no frontend for {what}", hint="pass C source (.c) or MLIR text (.mlir)")
 
 
 def _functions(module: ModuleOp) -> Sequence[func.FuncOp]:

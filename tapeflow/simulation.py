@@ -85,7 +85,8 @@ def simulate(
     Raises:
         ArgumentError: an argument or seed does not fit the kernel.
         TapeflowError: this is no gradient, but e.g. forward mode; its layers are larger than the machine's scratchpad,
-            or it has calls that were kept; there is no such machine, or no C compiler.
+            it has calls that were kept, or operations that the machine's energy table lacks; there is no such machine,
+            or no C compiler.
         MemoryError: there is no memory for the tape.
     """
     chosen = machine(hardware)

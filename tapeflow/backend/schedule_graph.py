@@ -25,6 +25,7 @@ from tapeflow.backend.printed import PrintedBlock
 from tapeflow.dialects import ad, spad, tape
 from tapeflow.dialects.handle import HandleType
 from tapeflow.dialects.record import field_bytes
+from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Hardware
 
 CACHE = "cache"
@@ -77,7 +78,7 @@ def block_graph(block: PrintedBlock, arms: Sequence[PrintedBlock], hardware: Har
     """The graph of `block`, which is no arm, with all the `arms` in it, for the units of `hardware`.
 
     Raises:
-        TapeflowError: an operation for which no unit is known.
+        TapeflowError: an operation for which no unit, or no energy, is known.
     """
     builder = _Builder(hardware, _iteration(block))
     builder.mix[block.line].update({})
@@ -141,8 +142,13 @@ class _Builder(BlockGraph):
         return len(self.tasks) - 1
 
     def compute(self, unit: str, row: str, line: int, count: int = 1) -> int:
-        """A new task for `count` operations one after the other on a functional unit."""
+        """A new task for `count` operations one after the other on a functional unit.
+
+        Raises:
+            TapeflowError: the tables have no energy for it, which would come to light only when the run is over.
+        """
         self.mix[line][row] += count
+        _ = self.hardware.operation_pj(row)
         latency = self.hardware.latency(row)
         return self.task(unit, latency, max(count, self.hardware.interval(row)))
 
@@ -152,7 +158,14 @@ class _Builder(BlockGraph):
         self.dependences.append(Dependence(source, sink, self.tasks[source].latency, distance, ahead, is_use))
 
     def add(self, operation: Operation, block: PrintedBlock) -> None:
-        """The tasks of `operation`."""
+        """The tasks of `operation`; what is refused of it has its place."""
+        try:
+            self._add(operation, block)
+        except TapeflowError as error:
+            place = error.position or operation.location
+            raise TapeflowError(error.message, location=place, hint=error.hint) from error
+
+    def _add(self, operation: Operation, block: PrintedBlock) -> None:
         line = block.op_lines.get(operation, block.line)
         match operation:
             case memref.LoadOp(memref=array, indices=indices):

@@ -40,7 +40,7 @@ def schedule_printed(printed: PrintedC, hardware: Hardware) -> PrintedSchedule:
     """Schedule every block of `printed` for the units and ports of `hardware`.
 
     Raises:
-        TapeflowError: an operation for which no unit is known.
+        TapeflowError: an operation for which no unit, or no energy, is known.
     """
     arms: defaultdict[int, list[PrintedBlock]] = defaultdict(list)
     by_line = {block.line: block for block in printed.blocks}

@@ -262,7 +262,7 @@ class DmaStartOp(IRDLOperation):
         return self.destination if self.is_outward else self.source
 
     def verify_(self) -> None:
-        """One side is a buffer, the other an aos region of the same record."""
+        """One side is a buffer, the other an aos region of the same record; the order of tiles counts on both."""
         buffer, home = self.buffer.type, self.home.type
         if not isinstance(buffer, BufferType) or not isinstance(home, RegionType):
             raise VerifyException("a transfer has a !spad.buffer on one side and a !tape.region on the other")
@@ -270,7 +270,8 @@ class DmaStartOp(IRDLOperation):
             raise VerifyException("only an aos region can be moved by tiles: its records lie side by side")
         if (buffer.field_names, buffer.field_types) != (home.field_names, home.field_types):
             raise VerifyException(f"the buffer's record differs from its home's: {buffer} and {home}")
-        verify_not_in_parallel(self, self.buffer)
+        for handle in self.operands:
+            verify_not_in_parallel(self, handle)
 
 
 @irdl_op_definition

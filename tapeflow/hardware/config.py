@@ -596,6 +596,21 @@ class Hardware(_Part):
         at_1ghz = tables.row("functional-units.csv", "op", operation).count("latency_cycles_1ghz")
         return _scaled(at_1ghz, self.clock_ghz)
 
+    def operation_pj(self, operation: str) -> float:
+        """Energy of `operation` (a row of functional-units.csv), in pJ, of the column that `energy` names.
+
+        Raises:
+            TapeflowError: no such operation, or the column has no value of it.
+        """
+        column = f"{self.energy.functional_units}_pj"
+        row = tables.row("functional-units.csv", "op", operation)
+        if not row.values[column] and row.values["low_pj"]:
+            raise TapeflowError(
+                f"functional-units.csv: '{operation}' has no {column}, which the energy of {self.name} is made of",
+                hint="choose a machine with energy.functional_units: low, which has every operation",
+            )
+        return row.number(column)
+
     def interval(self, operation: str) -> int:
         """Cycles between two starts of `operation` on one unit.
 

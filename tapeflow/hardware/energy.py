@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tapeflow.errors import TapeflowError
-from tapeflow.hardware import tables
 from tapeflow.hardware.config import LINE_BYTES, Cache, Hardware, SecondCache
 from tapeflow.hardware.counters import Counters
 
@@ -126,21 +125,7 @@ def _functional_units(hardware: Hardware, counters: Counters, mix: OperationMix)
             raise TapeflowError(f"the block at line {line} of the generated C ran, but has no operation mix")
         for operation, count in mix[line].items():
             done[operation] = done.get(operation, 0) + count * executions
-    return math.fsum(
-        count * _operation_pj(operation, hardware.energy.functional_units)
-        for operation, count in sorted(done.items())
-        if count
-    )
-
-
-def _operation_pj(operation: str, column: str) -> float:
-    """Energy of `operation`, in pJ; the table has no `high` of some."""
-    row = tables.row("functional-units.csv", "op", operation)
-    if column != "low" and not row.values[f"{column}_pj"]:
-        raise TapeflowError(
-            f"functional-units.csv: '{operation}' has no {column}_pj", hint="energy.functional_units: low has it"
-        )
-    return row.number(f"{column}_pj")
+    return math.fsum(count * hardware.operation_pj(operation) for operation, count in sorted(done.items()) if count)
 
 
 def _dram(hardware: Hardware, counters: Counters, nanoseconds: float) -> dict[str, float]:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from tapeflow.hardware.config import LINE_BYTES
-from tapeflow.hardware.report import STALLS, Comparison, Report
+from tapeflow.hardware.report import STALLS, Comparison, Report, stall_texts
 from tapeflow.hardware.timeline import LAYERS, Span, Timeline, lanes
 
 INK, FAINT = "#1f2328", "#d0d7de"
@@ -141,8 +141,12 @@ def stall_figure(reports: Sequence[Report]) -> Figure:
     """Where the cycles went: computing, and waiting by cause, a bar a machine."""
     figure, axes = _plot(8, 1.9 + 0.45 * len(reports))
     parts = {"compute": [report.compute / 1e3 for report in reports]}
-    parts |= {what: [report.stalls[what] / 1e3 for report in reports] for what in STALLS.values()}
-    colors = {"compute": COMPUTE_COLOR} | {what: STALL_COLORS[name] for name, what in STALLS.items()}
+    colors = {"compute": COMPUTE_COLOR}
+    for name, color in STALL_COLORS.items():
+        # What has another name on another machine is of one colour: the bars tell which machine it is.
+        for what in dict.fromkeys(texts[name] for report in reports if name in (texts := stall_texts(report.hardware))):
+            parts[what] = [report.stalls.get(what, 0) / 1e3 for report in reports]
+            colors[what] = color
     _stacked(axes, _names(reports), parts, colors, "thousand")
     axes.set_xlabel("time (thousand cycles)", fontsize=8)
     return figure
@@ -307,16 +311,21 @@ def interesting_window(timeline: Timeline) -> tuple[int, int]:
     return max(middle - int(nearest), 0), min(middle + int(nearest), end)
 
 
-def timeline_figure(timeline: Timeline, window: tuple[int, int] | None = None) -> Figure:
-    """What happened when, a row a track, in `window` (cycles), or where it is interesting."""
+def timeline_figure(
+    timeline: Timeline, window: tuple[int, int] | None = None, *, stalls: Mapping[str, str] = STALLS
+) -> Figure:
+    """What happened when, a row a track, in `window` (cycles), or where it is interesting.
+
+    `stalls` says what each stall is called, by its counter: `stall_texts` of the machine that ran.
+    """
     begin, end = window or interesting_window(timeline)
     rows = _rows(timeline, begin, end)
     figure, axes = _plot(11, 1.1 + 0.27 * len(rows))
     colors = {line: BLOCK_COLORS[k % len(BLOCK_COLORS)] for k, line in enumerate(_lines(timeline, begin, end))}
     labelled: set[str] = set()
     for height, (_, spans) in enumerate(rows):
-        for kind in dict.fromkeys(_kind(span, timeline) for span in spans):
-            same = [span for span in spans if _kind(span, timeline) == kind]
+        for kind in dict.fromkeys(_kind(span, timeline, stalls) for span in spans):
+            same = [span for span in spans if _kind(span, timeline, stalls) == kind]
             named = same[0].kind != "block" or same[0].track in list(colors)[:MOST_BLOCKS]
             axes.broken_barh(
                 [(span.begin, span.cycles) for span in same],
@@ -348,12 +357,12 @@ def _lines(timeline: Timeline, begin: int, end: int) -> list[str]:
     return sorted(cycles, key=lambda line: -cycles[line])
 
 
-def _kind(span: Span, timeline: Timeline) -> str:
+def _kind(span: Span, timeline: Timeline, stalls: Mapping[str, str]) -> str:
     """What the legend calls `span`."""
     if span.kind == "block":
         what, at, line = timeline.blocks.get(span.track, f"line {span.track}").partition(" at line ")
         return f"block: {what[:36]}{'…' if len(what) > 36 else ''}{at}{line}"
-    return f"stall: {STALLS[span.track]}" if span.kind == "stall" else SPAN_NAMES[span.kind]
+    return f"stall: {stalls[span.track]}" if span.kind == "stall" else SPAN_NAMES[span.kind]
 
 
 def _rows(timeline: Timeline, begin: int, end: int) -> list[tuple[str, list[Span]]]:

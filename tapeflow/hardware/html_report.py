@@ -19,7 +19,7 @@ from tapeflow.hardware.figures import (
     stall_figure,
     timeline_figure,
 )
-from tapeflow.hardware.report import Comparison, Report, energy_text
+from tapeflow.hardware.report import Comparison, Report, energy_text, stall_texts
 from tapeflow.hardware.timeline import WINDOW_CYCLES, Timeline
 
 _STYLE = """
@@ -109,7 +109,9 @@ def _pictures(reports: Sequence[Report]) -> Iterator[str]:
         if report.timeline is not None:
             yield f"<h2>What happens when on {escape(name)}</h2>"
             yield _figure(
-                png(timeline_figure(report.timeline)), "timeline", _timeline_caption(report.timeline, report.cycles)
+                png(timeline_figure(report.timeline, stalls=stall_texts(report.hardware))),
+                "timeline",
+                _timeline_caption(report.timeline, report.cycles),
             )
 
 
@@ -133,7 +135,8 @@ def _reuse_caption(name: str, report: Report) -> str:
     sampled = report.reuse.sampled if report.reuse is not None else 1
     return (
         f"On {name}: accesses that a cache would miss that is as large and evicts what was used least "
-        "recently, by Mattson's stack distances. Tape in a scratchpad goes through no cache."
+        "recently, by Mattson's stack distances."
+        + (" Tape in a scratchpad goes through no cache." if report.hardware.scratchpad else "")
         + (f" Of {sampled} lines one was followed." if sampled > 1 else " Every line was followed.")
     )
 
@@ -145,8 +148,7 @@ def _figure(picture: bytes, name: str, caption: str) -> str:
 
 def _numbers(reports: Sequence[Report]) -> Iterator[str]:
     yield "<h2>Numbers</h2>"
-    columns = [report.rows() for report in reports]
-    rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    rows = [(name, *values) for name, values in Comparison(tuple(reports)).rows().items()]
     yield from _table(["", *Comparison(tuple(reports)).names], rows)
     yield "<h2>Lower bounds on the time of each machine</h2>"
     bounds = [(name, bound.what, f"{bound.cycles:,}") for name, report in _named(reports) for bound in report.bounds]

@@ -31,17 +31,29 @@ STALLS = {
     "stall_bank": "waiting for a scratchpad bank",
     "stall_flush": "writing back at the end",
 }
-"""Counter -> what the datapath was doing."""
+"""Counter -> what the datapath was doing, on a machine that has all parts."""
+
+UNCACHED_STALLS = {"stall_fill": "waiting for DRAM", "stall_mshr": "waiting for an access in flight to end"}
+"""The same of a machine without a cache, where accesses go to DRAM themselves."""
+
+SCRATCHPAD_STALLS = ("stall_dma", "stall_start", "stall_bank")
+"""Counters of what only a machine with a scratchpad waits for."""
 
 TRAFFIC = {
-    "array lines read": "dram_cache_array_reads",
-    "array lines written": "dram_cache_array_writes",
-    "tape lines read": "dram_cache_tape_reads",
-    "tape lines written": "dram_cache_tape_writes",
+    "arrays read": "dram_cache_array_reads",
+    "arrays written": "dram_cache_array_writes",
+    "tape read": "dram_cache_tape_reads",
+    "tape written": "dram_cache_tape_writes",
     "tiles read": "dram_dma_reads",
     "tiles written": "dram_dma_writes",
 }
 """Cause of DRAM traffic -> its counter, in bursts."""
+
+
+def stall_texts(hardware: Hardware) -> dict[str, str]:
+    """Counter -> what the datapath was doing, of the stalls that `hardware` can have, named after what it has."""
+    texts = STALLS if hardware.cache else STALLS | UNCACHED_STALLS
+    return {name: what for name, what in texts.items() if hardware.scratchpad or name not in SCRATCHPAD_STALLS}
 
 
 @dataclass(frozen=True)
@@ -146,7 +158,7 @@ class Report:
     @property
     def stalls(self) -> dict[str, int]:
         """Cycles in which the datapath stood still, by cause; with `compute` they add up to `cycles`."""
-        return {what: self.counters[name] for name, what in STALLS.items()}
+        return {what: self.counters[name] for name, what in stall_texts(self.hardware).items()}
 
     @property
     def compute(self) -> int:
@@ -240,23 +252,42 @@ class Report:
         }
 
     def rows(self) -> dict[str, str]:
-        """Name -> value of everything that the table shows, with units; names of parts begin with spaces."""
+        """Name -> value of everything that the table shows, with units; names of parts begin with spaces.
+
+        A memory that the machine has not, and what only that could do, has no row.
+        """
         parts = self.energy
+        absent = self._absent_parts
         rows = {"cycles": f"{self.cycles:,}", "time": _time(self.seconds), "  compute": _share(self.compute, self)}
         rows |= {f"  {what}": _share(cycles, self) for what, cycles in self.stalls.items()}
         rows["tape"] = "not known" if self.accesses_only else _bytes(self.tape_bytes)
         rows["inputs read again in reverse"] = "not known" if self.reread_bytes is None else _bytes(self.reread_bytes)
         rows["DRAM traffic"] = _bytes(self.dram_bytes)
-        rows |= {f"  {what}": _bytes(count) for what, count in self.traffic.items()}
+        rows |= {
+            f"  {what}": _bytes(count)
+            for what, count in self.traffic.items()
+            if self.hardware.scratchpad or not what.startswith("tiles ")
+        }
         rows["SRAM"] = _bytes(self.sram_bytes)
         rows["energy on chip"] = energy_text(parts.on_chip)
-        rows |= {f"  {part}": energy_text(parts.parts[part]) for part in parts.parts if not part.startswith("dram")}
+        rows |= {
+            f"  {part}": energy_text(spent)
+            for part, spent in parts.parts.items()
+            if not part.startswith("dram") and part not in absent
+        }
         if self.accesses_only:
             rows["  functional units"] = "not known"
         spread = self.energy_spread
         rows["  least, median, most"] = ", ".join(map(energy_text, (spread.minimum, spread.median, spread.maximum)))
         rows["energy of DRAM"] = energy_text(parts.dram)
         return rows
+
+    @property
+    def _absent_parts(self) -> set[str]:
+        """Parts of the energy that this machine has not."""
+        machine = self.hardware
+        memories = {"scratchpad": machine.scratchpad, "cache": machine.cache, "second cache": machine.second_cache}
+        return {part for part, memory in {**memories, "dma": machine.scratchpad}.items() if memory is None}
 
     def __rich__(self) -> Table:
         # `Text`, as rich would take brackets and colons in a name for styles and emoji.
@@ -315,6 +346,18 @@ class Comparison:
             for name, report in zip(self.names, self.reports, strict=True)
         }
 
+    def rows(self) -> dict[str, list[str]]:
+        """Name -> its value of every call, as in `Report.rows`; "-" where the machine of a call has no such thing."""
+        columns = [report.rows() for report in self.reports]
+        order: list[str] = []
+        for column in columns:
+            place = 0
+            for name in column:
+                if name not in order:
+                    order.insert(place, name)
+                place = order.index(name) + 1
+        return {name: [column.get(name, "-") for column in columns] for name in order}
+
     def ratios(self, report: Report) -> dict[str, float]:
         """How many times the cycles, DRAM bytes, SRAM bytes and energy of `report` the last call needs.
 
@@ -357,9 +400,8 @@ class Comparison:
         for name, report in zip(self.names, self.reports, strict=True):
             what = f"{report.label} on {name}" if several and not name.startswith(report.label) else name
             table.add_column(Text(what, "table.header"), justify="right")
-        rows = [report.rows() for report in self.reports]
-        for name in rows[0]:
-            table.add_row(name, *(row[name] for row in rows))
+        for name, values in self.rows().items():
+            table.add_row(name, *values)
         last = self.names[-1]
         for what in self.ratios(self.reports[0]):
             ratios = [f"{self.ratios(report)[what]:.2f}x" for report in self.reports[:-1]]

@@ -303,6 +303,14 @@ def test_loading(source, tmp_path):
         tapeflow.load(tmp_path / "nowhere.c")
     with pytest.raises(TapeflowError, match=re.escape("no frontend for '.f90' files")):
         tapeflow.load(source("", "kernel.f90"))
+    with pytest.raises(TapeflowError, match="no frontend for files without a suffix"):
+        tapeflow.load(source("", "kernel"))
+    with pytest.raises(
+        TapeflowError, match=r"(?s)kernel\.py: a Python kernel is a function.*help: mark it @tapeflow.kernel"
+    ):
+        tapeflow.load(source("", "kernel.py"))
+    with pytest.raises(TapeflowError, match=r"(?s) is a folder.*help: pass a file in it"):
+        tapeflow.load(tmp_path)
     with pytest.raises(TapeflowError, match=r"(?s)no function 'g'.*squares"):
         tapeflow.load(source(SQUARES), function="g")
     both = source(SQUARES + VOID, "both.c")

@@ -32,13 +32,26 @@ def hardware(monkeypatch: pytest.MonkeyPatch):
 
 def test_list_names_every_preset_once_smallest_first(hardware):
     lines = hardware("list").splitlines()
-    named = [line.split()[0] for line in lines if line.strip() and line.split()[0] in Hardware.presets()]
+    named = [line.split()[0] for line in lines if re.fullmatch(r" ?\S+ +\d+ B .*", line)]
     assert sorted(named) == Hardware.presets()
     sizes = [Hardware.preset(name).sram_bytes for name in named]
     assert sizes == sorted(sizes)
     listed = json.loads(hardware("list", "--json"))
     assert list(listed) == named
     assert listed["stream-1k"]["sram_bytes"] == 2048 and listed["stream-1k"]["outstanding"] == 16
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_names_are_whole_and_texts_are_wide_in_a_narrow_terminal_too(hardware, monkeypatch, columns: int):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    listed, described = hardware("list"), hardware("show", "stream-1k", "--fields")
+    assert max(map(len, (listed + described).splitlines())) <= columns
+    assert all(f"{name} " in listed for name in Hardware.presets())
+    assert "A 2 KiB cache, two ways; as much SRAM as stream-1k." in listed
+    for name in flat_fields(Hardware.preset("stream-1k")):
+        assert re.search(rf"^ ?{re.escape(name)}[: ]", described, re.MULTILINE), name
+    if columns == 80:
+        assert "scratchpad.size_bytes: 1024 bytes\n" in described
 
 
 @pytest.mark.parametrize("name", Hardware.presets())

@@ -148,3 +148,21 @@ def test_seeds_and_arguments_are_as_in_a_call(iterate):
         tapeflow.simulate(iterate, (20, 5, u), hardware="cache-2k")
     with pytest.raises(ArgumentError, match="expected shape"):
         tapeflow.simulate(iterate, (20, 5, u[:3]), hardware="cache-2k", seeds={"u": np.ones(20)})
+
+
+def test_an_operation_without_an_energy_is_refused_before_anything_is_built(tmp_path, monkeypatch):
+    source = tmp_path / "ratio.c"
+    source.write_text("double ratio(double x, double y)\n{\n  return x / y;\n}\n")
+    gradient = tapeflow.gradient(tapeflow.load(source), wrt=["x"])
+    assert tapeflow.simulate(gradient, [1.0, 2.0], hardware="cache-2k").energy.parts["functional units"] > 0
+    monkeypatch.setattr("tapeflow.simulation.build_model", None)
+    monkeypatch.setattr(tapeflow.Gradient, "prepare", None)
+    high = Hardware.preset("cache-2k").with_(energy={"functional_units": "high"}, name="costly")
+    with pytest.raises(tapeflow.TapeflowError) as refused:
+        tapeflow.simulate(gradient, [1.0, 2.0], hardware=high)
+    place, _, message = str(refused.value).partition(" error: ")
+    assert place.endswith("ratio.c:3:10:")
+    assert message == (
+        "functional-units.csv: 'fp_div64' has no high_pj, which the energy of costly is made of\n"
+        "  help: choose a machine with energy.functional_units: low, which has every operation"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,8 @@ from rich.console import Console
 from tapeflow.errors import TapeflowError
 from tapeflow.hardware import Comparison, Counters, EnergyBreakdown, Hardware, Report, tables
 from tapeflow.hardware.energy import energy, energy_spread
+from tapeflow.hardware.figures import png, stall_figure
+from tapeflow.hardware.html_report import html_page
 from tapeflow.hardware.report import STALLS, energy_text
 
 NAMES = """cycles stall_fill stall_mshr stall_dma stall_start stall_bank stall_flush array_reads array_writes tape_reads
@@ -185,8 +188,8 @@ def test_stalls_and_compute_add_up_to_the_time():
 
 def test_traffic_is_by_cause():
     done = report(dram_cache_array_reads=1, dram_cache_tape_writes=2, dram_dma_reads=3)
-    assert done.traffic["array lines read"] == 64
-    assert done.traffic["tape lines written"] == 128
+    assert done.traffic["arrays read"] == 64
+    assert done.traffic["tape written"] == 128
     assert done.traffic["tiles read"] == 192
     assert done.dram_bytes == 384
 
@@ -207,6 +210,30 @@ def test_latency_bounds_a_run_in_which_every_resource_is_idle_most_of_the_time()
         "at least 900 cycles, took 11.11 times that"
     )
     assert report(cycles=0).bottleneck == "bound by compute: at least 0 cycles, took 1.00 times that"
+
+
+def test_what_a_machine_has_not_is_not_spoken_of():
+    bare = CACHE.with_(cache=None, name="bare")
+    counts = {"cycles": 10_000, "stall_fill": 6_000, "stall_mshr": 3_000, "dram_cache_array_reads": 16}
+    alone = report(bare, **counts)
+    assert alone.compute + sum(alone.stalls.values()) == alone.cycles
+    assert alone.stalls["waiting for DRAM"] == 6_000
+    assert alone.stalls["waiting for an access in flight to end"] == 3_000
+    assert alone.bottleneck.startswith("bound by latency, 60 % waiting for DRAM; ")
+    assert alone.traffic["arrays read"] == alone.dram_bytes == 1024
+    page = html_page([alone]).partition("<h2>Machines</h2>")[0].partition("<h2>Numbers</h2>")[2]
+    assert page
+    words = " ".join([*alone.ceilings, *alone.stalls, *(bound.what for bound in alone.bounds), rendered(alone), page])
+    assert not re.search(r"cache line|miss register|MSHR|scratchpad|tiles? |DMA", words)
+    # Beside a machine that has all of them, each has a row for what it has.
+    both = alone.against(report(**counts))
+    shown = both.rows()
+    assert shown["  waiting for DRAM"] == ["6,000 (60 %)", "-"]
+    assert shown["  waiting for a cache line"] == ["-", "6,000 (60 %)"]
+    assert shown["  tiles read"] == ["-", "0 B"]
+    for each, row in zip((alone, both.reports[1]), zip(*shown.values(), strict=True), strict=True):
+        assert [value for value in row if value != "-"] == [*each.rows().values()]
+    assert png(stall_figure(both.reports)).startswith(b"\x89PNG")
 
 
 def test_a_report_is_json():

@@ -193,7 +193,7 @@ def test_a_browser_shows_the_page_and_asks_nobody(tmp_path: Path):
     assert seen["captions"] == 7
     assert seen["cycles"] == [report.cycles for report in reports()]
     assert all(f"{report.cycles:,} cycles; {report.bottleneck}." in str(seen["summary"]) for report in reports())
-    assert seen["rows"][0] == 1 + len(reports()[0].rows())
+    assert seen["rows"][0] == 1 + len(Comparison(reports()).rows())
     assert seen["empty"] == 0
     assert seen["loaded"] == [] and seen["errors"] == [] and not seen["wide"]
     assert "CONSOLE" not in console

@@ -84,5 +84,5 @@ def test_the_tape_is_the_same_size_everywhere_and_travels_only_where_it_must():
     pushed = {done.counters["tape_bytes_pushed"] for done in (in_cache, streamed)}
     assert len(pushed) == 1
     assert in_cache.traffic["tiles read"] == in_cache.traffic["tiles written"] == 0
-    assert streamed.traffic["tape lines read"] == 0
+    assert streamed.traffic["tape read"] == 0
     assert streamed.traffic["tiles read"] <= streamed.traffic["tiles written"]

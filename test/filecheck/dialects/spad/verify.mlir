@@ -486,6 +486,36 @@ func.func @f(%spad_x: !spad.buffer<2 x 4 x {x: f64}>, %x: f64, %c0: index, %c1: 
 
 // -----
 
+// Nor do they share a home, if each has a buffer of its own: the tiles of all would lie in it in no order.
+
+func.func @f(%x: f64, %c0: index, %c1: index, %tape_x: !tape.region<{x: f64}, aos>) {
+  "scf.parallel"(%c0, %c1, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %spad_x = spad.alloc : !spad.buffer<2 x 4 x {x: f64}>
+    spad.dma_start %spad_x to %tape_x : !spad.buffer<2 x 4 x {x: f64}> to !tape.region<{x: f64}, aos>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// CHECK: {{^}}'spad.dma_start' in an scf.parallel uses a handle from outside of it, whose order would be lost; make the loop sequential (scf.for) or create the handle inside
+
+// -----
+
+func.func @f(%x: f64, %c0: index, %c1: index, %tape_x: !tape.region<{x: f64}, aos>) {
+  "scf.parallel"(%c0, %c1, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %spad_x = spad.alloc : !spad.buffer<2 x 4 x {x: f64}>
+    spad.dma_start %tape_x to %spad_x : !tape.region<{x: f64}, aos> to !spad.buffer<2 x 4 x {x: f64}>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// CHECK: {{^}}'spad.dma_start' in an scf.parallel uses a handle from outside of it, whose order would be lost; make the loop sequential (scf.for) or create the handle inside
+
+// -----
+
 func.func @f(%spad_x: !spad.buffer<2 x 4 x {x: f64}>, %x: f64, %c0: index, %c1: index) {
   "scf.parallel"(%c0, %c1, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
