@@ -220,9 +220,13 @@ class TapeChoice:
         if value in self._stored:
             return LOAD * runs
         taping = self._prices.taping(value)
-        if taping is None or value not in self._snapshots:
+        if taping is None or not self._has_snapshot(value):
             return None if taping is None else taping * runs
         return min(taping * runs, self._price_of_snapshot(value, taping, runs))
+
+    def _has_snapshot(self, value: SSAValue) -> bool:
+        """Whether a snapshot can serve `value`, and nothing gives it again without a tape of its own."""
+        return value in self._snapshots and isinstance(value, OpResult) and self._repeating(value.op) is None
 
     def _price_of_snapshot(self, value: SSAValue, taping: int, runs: int) -> int:
         return taping * self._snapshots[value].expected_records + LOAD * runs
@@ -230,7 +234,7 @@ class TapeChoice:
     def _is_recorded_once(self, value: SSAValue) -> bool:
         """Whether a snapshot of `value` costs less than a record each time."""
         taping = self._prices.taping(value)
-        if taping is None or value not in self._snapshots or value in self._stored:
+        if taping is None or value in self._stored or not self._has_snapshot(value):
             return False
         runs = self._runs_of(defining_block(value))
         return self._price_of_snapshot(value, taping, runs) < taping * runs
