@@ -20,6 +20,7 @@ from tapeflow.analysis.block_tree import innermost
 from tapeflow.analysis.region_names import block_name
 from tapeflow.analysis.requests import functions_of, primal_of, requests_of
 from tapeflow.analysis.roots import roots
+from tapeflow.analysis.snapshots import SNAPSHOT
 from tapeflow.analysis.source_names import location_of, source_name
 from tapeflow.dialects import tape
 from tapeflow.errors import source_position
@@ -136,7 +137,8 @@ class Explanation:
             where = loop if place is None else f"{loop} ({_short(place, None)})"
             for position, field in enumerate(region.fields):
                 first = position == 0
-                count = "one an iteration" if region.records is None and region.loop else region.count
+                each = region.records is None and region.loop is not None and region.loop == place
+                count = "one an iteration" if each else region.count
                 rows.append(
                     (
                         where if first else "",
@@ -213,7 +215,7 @@ def _keyed(function: func.FuncOp) -> Iterator[tuple[LoopOp, _Key]]:
     """The loops of a function from its beginning, with their keys."""
     seen = Counter[str | None]()
     for op in function.walk():
-        if isinstance(op, LoopOp):
+        if isinstance(op, LoopOp) and SNAPSHOT not in op.attributes:
             place = source_position(op.location)
             yield op, (place, seen[place])
             seen[place] += 1
@@ -232,6 +234,8 @@ class _Taped:
         for op in compiled.recording.walk():
             if isinstance(op, tape.CreateOp):
                 loop = innermost(_recording_op(op), *_LOOPS)
+                while loop is not None and SNAPSHOT in loop.attributes:
+                    loop = innermost(loop, *_LOOPS)
                 self._by_loop.setdefault(None if loop is None else keys[loop], []).append(reports[region_name(op.tape)])
 
     def of(self, key: _Key | None) -> tuple[RegionReport, ...]:

@@ -6,7 +6,8 @@ cut. In the network each value has two nodes: on the side of the sink, `repeated
 `had` that it is had. Its edges say
 
 - `repeated` -> `had`, with the price of taping, or of a load where the value stands in an array until the reverse
-  sweep: what is had and not repeated is taped or loaded;
+  sweep, or of a load and of taping each element once where a snapshot serves (`analysis/snapshots`): what is had and
+  not repeated is taped or loaded;
 - source -> `repeated`, with the price of repeating, infinite for what gives something else when it is repeated;
 - `had` of each operand -> `repeated`, infinite: what is repeated needs its operands;
 - `had` -> sink, infinite, for what is needed.
@@ -32,6 +33,7 @@ from tapeflow.analysis.block_tree import defining_block, is_top_block
 from tapeflow.analysis.inductions import counted_from
 from tapeflow.analysis.minimum_cut import Edge, minimum_cut
 from tapeflow.analysis.roots import is_array
+from tapeflow.analysis.snapshots import Snapshot
 from tapeflow.analysis.stored_values import counted_behind
 from tapeflow.dialects.record import field_bytes
 
@@ -129,6 +131,7 @@ class TapeChoice:
         repeatable: whether an operation gives the same result when it is repeated in the mirror of its block.
         instead: what gives the result of an operation again that is not repeatable; None if nothing does.
         stored: the values that can be loaded again, each with the store to load it from, as of `stored_values`.
+        snapshots: the loaded values that a snapshot can serve.
         prices: what taping costs.
     """
 
@@ -139,6 +142,7 @@ class TapeChoice:
         repeatable: Callable[[Operation], bool],
         instead: Callable[[Operation], Operation | None],
         stored: Mapping[SSAValue, memref.StoreOp],
+        snapshots: Mapping[SSAValue, Snapshot],
         prices: Prices,
     ):
         self._order = dict(_in_order(function))
@@ -146,6 +150,7 @@ class TapeChoice:
         self._instead = instead
         self._again: dict[Operation, Operation | None] = {}
         self._stored = stored
+        self._snapshots = snapshots
         self._prices = prices
         self._runs: dict[Block, int] = {}
         self._loaded: Mapping[SSAValue, memref.StoreOp] = {}
@@ -153,9 +158,13 @@ class TapeChoice:
         self._repeated = {node.step for node in cut.sink_side if isinstance(node, _Repeated)}
         reached = [node.value for node in cut.sink_side if isinstance(node, _Had)]
         self._loaded = {value: stored[value] for value in reached if value in stored and value not in self}
+        self.recorded_once = [value for value in reached if value not in self and self._is_recorded_once(value)]
+        """The values of which a snapshot is best taped: to be handed to `load_from` then."""
         # Nothing else may be in need of their subscripts, which cost nothing.
         subscripts = (counted_behind(store.indices) or () for store in self._loaded.values())
         self._repeated.update(_step_of(value) for values in subscripts for value in values)
+        axes = (axis.variable for value in self.recorded_once for axis in snapshots[value].axes)
+        self._repeated.update(map(_step_of, counted_behind(axes) or ()))
         self.price = cut.cost
         """What the choice costs in a call, in additions, with loops of unknown length run a usual number of times."""
 
@@ -168,6 +177,10 @@ class TapeChoice:
     def again(self, value: SSAValue) -> Operation | None:
         """What gives `value` again: an op to repeat, or a store to load it from; None for what a loop counts."""
         return self._loaded.get(value) or (self._repeating(value.op) if isinstance(value, OpResult) else None)
+
+    def load_from(self, stores: Mapping[SSAValue, memref.StoreOp]) -> None:
+        """Have each value of `stores` by a load from where its store has put it."""
+        self._loaded = {**self._loaded, **stores}
 
     def order(self, value: SSAValue) -> int:
         """A number that is larger than those of all values that `value` is computed from."""
@@ -183,8 +196,7 @@ class TapeChoice:
             value = pending.pop()
             step = _step_of(value)
             runs = self._runs_of(defining_block(value))
-            price = LOAD if value in self._stored else self._prices.taping(value)
-            yield Edge(_Repeated(step), _Had(value), None if price is None else price * runs)
+            yield Edge(_Repeated(step), _Had(value), self._price_of_keeping(value, runs))
             if step in steps:
                 continue
             steps.add(step)
@@ -202,6 +214,30 @@ class TapeChoice:
                 if source not in reached:
                     reached.add(source)
                     pending.append(source)
+
+    def _price_of_keeping(self, value: SSAValue, runs: int) -> int | None:
+        """What it costs to have `value` other than by repeating, in so many runs of its block; None if it cannot be."""
+        if value in self._stored:
+            return LOAD * runs
+        taping = self._prices.taping(value)
+        if taping is None or not self._has_snapshot(value):
+            return None if taping is None else taping * runs
+        return min(taping * runs, self._price_of_snapshot(value, taping, runs))
+
+    def _has_snapshot(self, value: SSAValue) -> bool:
+        """Whether a snapshot can serve `value`, and nothing gives it again without a tape of its own."""
+        return value in self._snapshots and isinstance(value, OpResult) and self._repeating(value.op) is None
+
+    def _price_of_snapshot(self, value: SSAValue, taping: int, runs: int) -> int:
+        return taping * self._snapshots[value].expected_records + LOAD * runs
+
+    def _is_recorded_once(self, value: SSAValue) -> bool:
+        """Whether a snapshot of `value` costs less than a record each time."""
+        taping = self._prices.taping(value)
+        if taping is None or value in self._stored or not self._has_snapshot(value):
+            return False
+        runs = self._runs_of(defining_block(value))
+        return self._price_of_snapshot(value, taping, runs) < taping * runs
 
     def _repeating(self, op: Operation) -> Operation | None:
         """What is repeated to have the results of `op` again; None if nothing gives them."""

@@ -35,6 +35,7 @@ from tapeflow.transforms.filled_loads import FilledLoads
 from tapeflow.transforms.lower_execute_region import lower_execute_region
 from tapeflow.transforms.meet_needs import meet_needs, placeholder_for
 from tapeflow.transforms.nested_tapes import put_split, take_joint
+from tapeflow.transforms.record_snapshots import SnapshotRecords
 from tapeflow.transforms.simplify import simplify
 
 RECOMPUTE = ("balanced", "all", "cheap")
@@ -75,8 +76,13 @@ def plan(function: func.FuncOp, prices: Prices, *, cheap_only: bool) -> None:
     needed = [placeholder.inputs[0] for placeholder in placeholders if placeholder.results[0].uses]
     again = repeatable(unchanging, cheap_only=cheap_only)
     filled = FilledLoads(function, again)
-    choice = TapeChoice(function, needed, again, filled, stored, prices)
+    snapshots = SnapshotRecords(function, unchanging, mirrors)
+    choice = TapeChoice(function, needed, again, filled, stored, snapshots.by_value, prices)
+    restored = snapshots.record(choice.recorded_once)
+    choice.load_from(restored)
     meet_needs(function, mirrors, placeholders, choice)
+    for store in restored.values():
+        store.erase()
     filled.drop()
     lower_execute_region(function)
     _share([it for it in taped if it.push.parent not in mirrors])

@@ -8,6 +8,7 @@ other way round.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -299,7 +300,7 @@ class Generator:
         elif roll < 0.9 and self.structs:
             return self._struct_statement(scope, body)
         elif roll < 0.9 and depth:
-            return self._reread(scope, body)
+            return self._reread(scope, body) if self.rng.random() < 0.5 else self._layer(scope, body)
         elif roll < 0.95 and "complex" in self.features:
             return self._complex_statement(scope, body)
         else:
@@ -343,6 +344,34 @@ class Generator:
             body.append(If(self._condition(scope), (overwrite,)) if self.rng.random() < 0.4 else overwrite)
         return scope
 
+    def _layer(self, scope: Scope, body: list[Stmt]) -> Scope:
+        """Loops that read the elements of an array over and over, which a loop behind them, perhaps, overwrites."""
+        arrays = [array for array in scope.arrays if array.writable]
+        if not arrays:
+            body.append(self._assign(scope))
+            return scope
+        array, (outer, around) = self.rng.choice(arrays), self._counted(scope)
+        for _ in range(12):
+            inner, within = self._counted(around)
+            element = self._element(within, [array])
+            if element is not None and follows(element, inner.counter):
+                break
+        else:
+            body.append(self._assign(scope))
+            return scope
+        times = Binary("*", Const(0.25), FromInteger(outer.counter))
+        term = Binary("*", Const(0.3), Call("sin", (Binary("*", element, times),)))
+        read: Stmt = Assign(self._scalar(scope, writable=True), "+=", term)
+        if self.rng.random() < 0.2:
+            read = If(self._condition(within), (read,))
+        body.append(replace(outer, body=(replace(inner, body=(read,)),)))
+        behind, scope_behind = self._counted(scope)
+        target = self._element(scope_behind, [array])
+        if target is not None and self.rng.random() < 0.9:
+            overwrite = Assign(target, "=", Call("sin", (Binary("*", target, target),)))
+            body.append(replace(behind, body=(overwrite,)))
+        return scope
+
     def _integer(self, scope: Scope, body: list[Stmt]) -> Scope:
         """An integer variable in [0, extent), new or assigned."""
         assignable = [name for name in scope.mutable_integers if scope.full(scope.integers[name].extent)]
@@ -363,6 +392,11 @@ class Generator:
         return self.rng.choice(("n", "n", "m", "m", "4")) if "m" in scope.integers else self.rng.choice(("n", "4"))
 
     def _for(self, scope: Scope, depth: int) -> Stmt:
+        loop, inner = self._counted(scope)
+        return replace(loop, body=self._block(inner, depth))
+
+    def _counted(self, scope: Scope) -> tuple[For, Scope]:
+        """A counted loop with nothing in it, and the scope in it."""
         counter, extent = self._fresh("i"), self._extent(scope)
         last = f"{extent} - 1"
         start, until, step, known = self.rng.choice(
@@ -388,7 +422,7 @@ class Generator:
             counters=(*scope.counters, counter),
             loops=(*scope.loops, "for"),
         )
-        return For(counter, start, until, step, self._block(inner, depth))
+        return For(counter, start, until, step, ()), inner
 
     def _walk(self, scope: Scope, depth: int) -> Stmt | None:
         """A loop that moves a pointer over an array."""
@@ -766,6 +800,11 @@ def nodes(tree: object) -> Iterable[object]:
         yield tree
         for name in tree.__dataclass_fields__:
             yield from nodes(getattr(tree, name))
+
+
+def follows(element: Expr | None, counter: str) -> bool:
+    """Whether a subscript of `element`, of an array, has `counter` in it."""
+    return isinstance(element, Element) and any(counter in re.findall(r"\w+", text) for text in element.subscripts)
 
 
 def mentions(tree: object, function: str) -> bool:

@@ -128,3 +128,28 @@ def test_command_line(source: Path):
         "why": [],
         "why_not": "it depends on no active argument",
     }
+
+
+def test_what_is_recorded_behind_a_loop_is_said_of_the_loop_around(tmp_path: Path):
+    (tmp_path / "f.c").write_text("""\
+double f(int steps, int n, const double *u, double *h, double *g)
+{
+  double loss = 0;
+  for (int t = 0; t < steps; t++) {
+    for (int r = 0; r < n; r++)
+      for (int k = 0; k < n; k++)
+        g[r] += u[r * n + k] * h[k];
+    for (int k = 0; k < n; k++)
+      h[k] = g[k];
+  }
+  for (int k = 0; k < n; k++)
+    loss += h[k] * h[k];
+  return loss;
+}
+""")
+    explanation = tapeflow.gradient(tapeflow.load(tmp_path / "f.c"), wrt=["u", "h", "g"]).explain()
+    assert [loop.name for loop in explanation.loops] == ["t", "r", "k", "k", "k"]
+    (region,) = explanation.loops[0].regions
+    assert region.records == "max(steps, 0)*max(n, 0)"
+    assert region.fields[0].why == "h is overwritten (9:7)"
+    assert not any(loop.regions for loop in explanation.loops[1:])
