@@ -34,6 +34,10 @@ from tapeflow.analysis.stored_values import counted_behind
 SNAPSHOT = "tapeflow.snapshot"
 """The attribute of a loop that only records or restores a snapshot: it is none of the source's."""
 
+RESTORED_IN_BRANCH = "tapeflow.restored_in_branch"
+"""The attribute of a local array that is filled in a branch and read in loops that run where the branch is taken. A C
+compiler does not see that the two go together."""
+
 MOST_OPERATIONS = 64
 """The most operations of subscripts that are looked at, so that the time is linear."""
 

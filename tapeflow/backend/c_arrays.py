@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from tapeflow.analysis.parameters import attributes_of, parameter_name
 from tapeflow.analysis.roots import written_arrays
+from tapeflow.analysis.snapshots import RESTORED_IN_BRANCH
 from tapeflow.analysis.source_names import location_of
 from tapeflow.analysis.views import kept_dimensions, mixed
 from tapeflow.backend.c_loops import integer_constant
@@ -47,6 +48,7 @@ class CArray:
         extents: one a dimension.
         place: `parameter`; `scalar`, a local variable; `stack` or `arena`, a local array;
             `table`, a constant global.
+        zeroed: whether it is set to 0 where it is declared, only so that C compilers do not warn.
         written: whether the function stores to it.
         reads_extents: whether the outermost extent of an argument is asked for.
     """
@@ -55,6 +57,7 @@ class CArray:
     ctype: str
     extents: tuple[Extent, ...]
     place: Literal["parameter", "scalar", "stack", "arena", "table"]
+    zeroed: bool = False
     written: bool = False
 
     @property
@@ -234,7 +237,7 @@ def _local(op: memref.AllocOp | memref.AllocaOp) -> CArray:
     type_ = memref_type(op.memref)
     sizes = iter(op.dynamic_sizes)
     extents = tuple(size if size >= 0 else next(sizes) for size in type_.get_shape())
-    array = CArray(op.memref, _element(op.memref), extents, "arena")
+    array = CArray(op.memref, _element(op.memref), extents, "arena", zeroed=RESTORED_IN_BRANCH in op.attributes)
     count = array.constant_count
     if not extents:
         array.place = "scalar"

@@ -344,7 +344,8 @@ class FunctionPrinter:
                 case "arena":
                     yield self._line(f"TF_LOCAL({name}, {array.ctype}, {count});")
                 case "stack":
-                    yield self._line(f"{array.ctype} {name}[{count}];")
+                    value = " = {0}" if array.zeroed else ""
+                    yield self._line(f"{array.ctype} {name}[{count}]{value};")
                     yield self._line(f"TF_ARRAY({name}, {count});")
                 case "scalar":
                     yield self._line(f"{array.ctype} {name};")

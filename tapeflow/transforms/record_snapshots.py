@@ -26,7 +26,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tapeflow.analysis.nested_sweeps import sweep_of
-from tapeflow.analysis.snapshots import SNAPSHOT, Axis, Snapshot, Snapshots, Sum
+from tapeflow.analysis.snapshots import RESTORED_IN_BRANCH, SNAPSHOT, Axis, Snapshot, Snapshots, Sum
 from tapeflow.analysis.source_names import source_name
 from tapeflow.analysis.unchanging import Unchanging
 from tapeflow.analysis.value_names import value_name
@@ -164,7 +164,10 @@ class _Recording:
             if size == DYNAMIC_INDEX
         ]
         name = f"{source_name(load.memref) or value_name(load.res)}_was"
-        return build.value(memref.AllocaOp.get(load.res.type, shape=known, dynamic_sizes=sizes), name)
+        array = memref.AllocaOp.get(load.res.type, shape=known, dynamic_sizes=sizes)
+        if self.snapshot.running:
+            array.attributes[RESTORED_IN_BRANCH] = UnitAttr()
+        return build.value(array, name)
 
     def _loop(
         self, build: LocatedBuilder, axis: Axis, lower: SSAValue, upper: SSAValue, name: str | None

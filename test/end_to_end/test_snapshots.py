@@ -284,3 +284,20 @@ def test_in_python():
     assert [region.records for region in grad.tape_report().regions if region.fields[0].name == "h"] == [
         "n*max(steps, 0)"
     ]
+
+
+def test_an_array_that_is_restored_in_a_branch_begins_at_zero_for_the_c_compiler(tmp_path: Path):
+    source = tmp_path / "f.c"
+    source.write_text("""#include <math.h>
+        double f(int m, double y[4]) {
+          double s = 0.0;
+          for (int i = 1; i < m; i += 3)
+            for (int k = 1; k < 3; k++)
+              if (y[k] < 1.3) s += sin(y[k] * i);
+          y[2] = s;
+          return s * y[1]; }""")
+    made = tapeflow.gradient(tapeflow.load(source), wrt=["y"])
+    # gcc -O3 may not see that a loop of i that runs is one of m that runs, and warns in larger programs than this.
+    assert "if (condition" in made.c_source
+    assert "double y_was[3] = {0};" in made.c_source
+    assert check(made, [5, numbers(4)]).passed
