@@ -36,7 +36,7 @@ typedef struct {
     uint64_t slack_site;    /* cycles until a loaded value is needed, and below, in 32 bits, the line of the source */
 } tf_put_off;
 
-#define TF_MOST_PUT_OFF 64
+#define TF_MOST_PUT_OFF 128
 
 /* The caches, behind the model in memory. */
 typedef struct {

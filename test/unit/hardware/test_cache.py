@@ -193,7 +193,7 @@ def test_accesses_that_are_put_off_count_as_those_that_are_not(
         with Machine(hardware, f"-DTF_PUTS_OFF={put_off}") as model:
             for seed, words, stores, slack, then in parts:
                 shape = random.Random(seed)
-                addresses = [8 * shape.randrange(words) for _ in range(200)]
+                addresses = [8 * shape.randrange(words) for _ in range(400)]
                 model.accesses(addresses, [shape.random() < stores for _ in addresses], slack)
                 if then == "tape":
                     model.records([True] * 25 + [False] * 15, 24)
