@@ -1,7 +1,6 @@
 """Elements that loops load over and over before they are overwritten are recorded once, and gradients are right."""
 
-# ruff: noqa: F821
-# The names in f64["n"] are those of parameters.
+# ruff: noqa: F821 # The names in f64["n"] are those of parameters.
 
 import math
 from collections import Counter

@@ -2,7 +2,8 @@
  *
  * A set keeps its ways in order of use, so the commonest hit touches one entry. A miss takes a miss register (MSHR)
  * until its line arrives; another access to a line on its way merges with it, also when that line has been replaced since
- * and so is missing again. When all registers are taken the datapath stalls until the first is free. With no cache (TF_CACHE_LEVELS 0) every access is a burst of its own.
+ * and so is missing again. When all registers are taken the datapath stalls until the first is free. With no cache
+ * (TF_CACHE_LEVELS 0) every access is a burst of its own.
  *
  * With TF_CACHE_BLOCKING the cache does nothing beside a miss: the next access of any kind waits until it is over, a
  * load for the store before it too.
@@ -11,16 +12,16 @@
  * fetched itself: when two steps in a row are alike, of either sign, it fetches so many lines further along, where a
  * miss register is free.
  *
- * Where three of four accesses miss, or more, they are put off, and then done many at a time. Nothing but times and counters
- * depends on when they are, and the program's own accesses follow one another so closely meanwhile that they overlap
- * where they miss in the machine that simulates. What is put off is done before anybody asks how long the datapath has
+ * Where three of four accesses miss, or more, they are put off, and then done many at a time. Nothing but times and
+ * counters depends on when they are, and the program's own accesses follow one another so closely meanwhile that they
+ * overlap where they miss in the machine that simulates. What is put off is done before anybody asks how long the datapath has
  * stalled (tf_m_up_to_date). A blocking cache asks at every access, and a timeline wants to know at every block.
  */
 #include "tapeflow_model_cache.h"
 
 #include "tapeflow_model_below.h"
 
-#ifndef TF_PUTS_OFF
+#ifndef TF_PUTS_OFF /* the tests compare both */
 #define TF_PUTS_OFF (!TF_CACHE_BLOCKING && !TF_TIMELINE)
 #endif
 
@@ -80,8 +81,8 @@ static inline uint64_t tf_m_fill(struct tf_model *m, uint64_t t, uint64_t number
     return fill;
 }
 
-/* Line `number`, replaced on its way, is remembered until it arrives at cycle `ready`. At most as many are on their way as
- * there are registers, so one that has arrived makes place. */
+/* Line `number`, replaced on its way, is remembered until it arrives at cycle `ready`. At most as many are on their way
+ * as there are registers, so one that has arrived makes place. */
 static TF_SLOW void tf_m_remember_replaced(tf_cache *cache, uint64_t number, uint64_t ready)
 {
     tf_way *place = cache->replaced;
